@@ -49,7 +49,7 @@ def generate(target: Path) -> None:
         f"--python_out={target}",
         f"--grpc_python_out={target}",
         f"--mypy_out=quiet:{target}",
-        f"--mypy_grpc_out=quiet,async_only:{target}",
+        f"--mypy_grpc_out=quiet,only_async:{target}",
         *sources,
     ]
     status = protoc.main(arguments)

@@ -1,0 +1,79 @@
+"""The event store: keys, numbers and bytes in Postgres. It knows no card and reads no record.
+
+    async with await EventStore.open(dsn) as store:                     # a migrated database, PostgreSQL 15 or newer
+        head = Head(0, first_hash(match_id))
+        head = await store.append(Append(match_id, head.version, head.hash, [record]))
+        records = await store.read(match_id)                            # [StoredRecord(version, record, hash)]
+        verify(match_id, ((stored.record, stored.hash) for stored in records))
+        async for batch in store.follow():                              # which streams changed, by anyone
+            ...
+
+A stream is one match: records numbered from 1 without gaps, each under the hash chain of `chain`. `append` puts the records of one
+command after a version that the caller names; the first to name it wins, and the others get `VersionConflict`, read what is new, and
+decide again. What `append` has answered is on disk.
+
+With an append can go, in the same transaction: when somebody must look at the match next (`due_at`; asked for by `due`), the match's
+row of the lobby (`lobby`; asked for by `list_matches`).
+
+Errors are those of `errors`; each says whether something was stored. `Limits` holds every limit. `migrate` brings a database to the
+newest schema, `EmbeddedPostgres` runs a server for those who have none.
+"""
+
+from eventstore.binaries import EmbeddedPostgresError
+from eventstore.chain import ChainBroken, first_hash, next_hash, verify
+from eventstore.embedded import EmbeddedPostgres
+from eventstore.errors import (
+    AppendOutcomeUnknown,
+    ChainMismatch,
+    MigrationError,
+    StoreError,
+    StoreMisconfigured,
+    StoreOverloaded,
+    StoreUnavailable,
+    VersionConflict,
+)
+from eventstore.migrate import migrate
+from eventstore.model import (
+    UNCHANGED,
+    Append,
+    Due,
+    Head,
+    Limits,
+    ListedMatch,
+    LobbyRow,
+    PageKey,
+    StoredRecord,
+    TailBatch,
+    TailPosition,
+)
+from eventstore.store import EventStore
+
+__all__ = [
+    "UNCHANGED",
+    "Append",
+    "AppendOutcomeUnknown",
+    "ChainBroken",
+    "ChainMismatch",
+    "Due",
+    "EmbeddedPostgres",
+    "EmbeddedPostgresError",
+    "EventStore",
+    "Head",
+    "Limits",
+    "ListedMatch",
+    "LobbyRow",
+    "MigrationError",
+    "PageKey",
+    "StoreError",
+    "StoreMisconfigured",
+    "StoreOverloaded",
+    "StoreUnavailable",
+    "StoredRecord",
+    "TailBatch",
+    "TailPosition",
+    "VersionConflict",
+    "first_hash",
+    "migrate",
+    "next_hash",
+    "verify",
+]

@@ -51,8 +51,8 @@ CREATE TABLE matches (
 
 COMMENT ON TABLE matches IS 'The lobby: what lists of matches show. Computed from the log and rebuilt from it at any time.';
 
-CREATE INDEX matches_by_time ON matches (opened_at DESC, match_id);
-CREATE INDEX matches_by_status ON matches (status, opened_at DESC, match_id);
+CREATE INDEX matches_by_time ON matches (opened_at, match_id);
+CREATE INDEX matches_by_status ON matches (status, opened_at, match_id);
 
 CREATE TABLE match_players (
     match_id  uuid NOT NULL,
@@ -63,7 +63,7 @@ CREATE TABLE match_players (
 
 COMMENT ON TABLE match_players IS 'Who sits at which match, for "my matches". Computed from the log like the lobby.';
 
-CREATE INDEX match_players_by_player ON match_players (player, opened_at DESC, match_id);
+CREATE INDEX match_players_by_player ON match_players (player, opened_at, match_id);
 
 GRANT SELECT, INSERT ON events TO durak_app;
 GRANT SELECT, INSERT, UPDATE ON streams, matches TO durak_app;

@@ -119,7 +119,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_SEAT_IS_OUT: _ErrorReason.ValueType  # 40
     """Cause: your seat is out (R9.1). Detail PreconditionFailure, as for all reasons down to
-    ALREADY_CHALLENGED. Action: none. FAILED_PRECONDITION.
+    NOTHING_LED. Action: none. FAILED_PRECONDITION.
     """
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 41
     """Cause: the move belongs to another seat: leading to the attacker, beating, transferring and taking to the
@@ -185,9 +185,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_OWN_PLAY: _ErrorReason.ValueType  # 60
     """Cause: the play is your own (R11.3). Action: none. FAILED_PRECONDITION."""
-    ERROR_REASON_ALREADY_CHALLENGED: _ErrorReason.ValueType  # 61
-    """Cause: the play has been challenged already (R11.3). Action: none. FAILED_PRECONDITION."""
-    ERROR_REASON_NOTHING_LED: _ErrorReason.ValueType  # 62
+    ERROR_REASON_NOTHING_LED: _ErrorReason.ValueType  # 61
     """Cause: it is the turn of no card: the defender has nothing unbeaten to answer yet (R4.2). Action: wait.
     FAILED_PRECONDITION.
     """
@@ -225,8 +223,10 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
         the table did) and what else is named below;
       - the detail named below, where one fits;
       - `google.rpc.LocalizedMessage`: one sentence for the player, in the language of the call's
-        `accept-language` metadata (ru, el, en; English otherwise). A refused call has changed nothing and
-        recorded nothing. Each value says: cause. Action for the client. Status code.
+        `accept-language` metadata (ru, el, en; English otherwise).
+
+    A refused call has changed nothing and recorded nothing. Each value says: cause. Action for the client. Status
+    code.
     """
 
 ERROR_REASON_UNSPECIFIED: ErrorReason.ValueType  # 0
@@ -326,7 +326,7 @@ FAILED_PRECONDITION.
 """
 ERROR_REASON_SEAT_IS_OUT: ErrorReason.ValueType  # 40
 """Cause: your seat is out (R9.1). Detail PreconditionFailure, as for all reasons down to
-ALREADY_CHALLENGED. Action: none. FAILED_PRECONDITION.
+NOTHING_LED. Action: none. FAILED_PRECONDITION.
 """
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 41
 """Cause: the move belongs to another seat: leading to the attacker, beating, transferring and taking to the
@@ -392,9 +392,7 @@ FAILED_PRECONDITION.
 """
 ERROR_REASON_OWN_PLAY: ErrorReason.ValueType  # 60
 """Cause: the play is your own (R11.3). Action: none. FAILED_PRECONDITION."""
-ERROR_REASON_ALREADY_CHALLENGED: ErrorReason.ValueType  # 61
-"""Cause: the play has been challenged already (R11.3). Action: none. FAILED_PRECONDITION."""
-ERROR_REASON_NOTHING_LED: ErrorReason.ValueType  # 62
+ERROR_REASON_NOTHING_LED: ErrorReason.ValueType  # 61
 """Cause: it is the turn of no card: the defender has nothing unbeaten to answer yet (R4.2). Action: wait.
 FAILED_PRECONDITION.
 """

@@ -267,11 +267,13 @@ class Moves(_message.Message):
     ATTACK_FIELD_NUMBER: _builtins.int
     DEFEND_FIELD_NUMBER: _builtins.int
     TRANSFER_FIELD_NUMBER: _builtins.int
-    TAKE_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    CAN_TAKE_FIELD_NUMBER: _builtins.int
+    CAN_PASS_FIELD_NUMBER: _builtins.int
     CHALLENGE_FIELD_NUMBER: _builtins.int
-    take: _builtins.bool
+    can_take: _builtins.bool
     """You can say "take"."""
+    can_pass: _builtins.bool
+    """You can pass."""
     @_builtins.property
     def attack(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
         """The cards that you can lead or throw in."""
@@ -296,12 +298,13 @@ class Moves(_message.Message):
         attack: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
         defend: _abc.Iterable[Global___DefendOptions] | None = ...,
         transfer: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
-        take: _builtins.bool = ...,
+        can_take: _builtins.bool = ...,
+        can_pass: _builtins.bool = ...,
         challenge: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attack", b"attack", "challenge", b"challenge", "defend", b"defend", "pass", b"pass", "take", b"take", "transfer", b"transfer"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attack", b"attack", "can_pass", b"can_pass", "can_take", b"can_take", "challenge", b"challenge", "defend", b"defend", "transfer", b"transfer"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

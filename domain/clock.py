@@ -1,0 +1,57 @@
+"""What the server does when time runs out (R10)."""
+
+from domain.cards import lowest_plain_first
+from domain.decide import with_consequences
+from domain.match import TIMEOUTS_IN_A_ROW_MAX, Match
+from durak.v1.events_pb2 import (
+    Attacked,
+    Event,
+    Left,
+    LeftReason,
+    Passed,
+    TakeDeclared,
+    TimedOut,
+)
+from durak.v1.table_pb2 import Phase
+
+
+def time_out(match: Match, now_us: int) -> list[Event]:
+    """The events of the first seat whose time is over; none when nothing is due.
+
+    Several seats can be due at once: fold these events, and ask again until none are left. A table
+    that did not fill within the idle limit is cancelled (R10.8).
+
+    Args:
+        match: the table as it stands.
+        now_us: the time now, microseconds since the Unix epoch.
+    """
+    deadline_us = match.deadline_us()
+    if deadline_us is None or now_us < deadline_us:
+        return []
+    if match.phase == Phase.PHASE_WAITING:
+        return [Event(finished=match.cancelled())]
+    seat = _first_on_clock(match)
+    if not match.table.turn_us:
+        left = Left(seat=seat, reason=LeftReason.LEFT_REASON_IDLE)
+        return with_consequences(match, Event(left=left))
+    timed_out = Event(timed_out=TimedOut(seat=seat))
+    trial = match.copy()
+    trial.fold_event(timed_out)
+    return [timed_out, *with_consequences(trial, server_act(match, seat))]
+
+
+def _first_on_clock(match: Match) -> int:
+    on_clock = match.on_clock()
+    return next(seat for seat in range(len(match.hands)) if on_clock >> seat & 1)
+
+
+def server_act(match: Match, seat: int) -> Event:
+    """What the server does for a seat whose time has just run out (R10.2, R10.3)."""
+    if match.timeouts[seat] + 1 >= TIMEOUTS_IN_A_ROW_MAX:
+        return Event(left=Left(seat=seat, reason=LeftReason.LEFT_REASON_TIMEOUTS))
+    if not match.pairs:
+        card = lowest_plain_first(match.hands[seat], match.trump_suit)
+        return Event(attacked=Attacked(seat=seat, card=card))
+    if seat == match.defender:
+        return Event(take_declared=TakeDeclared(seat=seat))
+    return Event(passed=Passed(seat=seat))

@@ -1,0 +1,235 @@
+"""Deciding a move: the events that it makes, or the refusal that names its rule.
+
+Nothing here changes a match. A move that is taken gives one event for the deed, followed by all
+that the rules make of it: the bout closes, hands are filled, seats go out, the match ends.
+"""
+
+from domain.cards import BEATERS, BIT_OF, RANK_MASK, RANK_OF, Card
+from domain.deal import deal
+from domain.match import Due, Match
+from domain.refusal import Refusal
+from durak.v1.errors_pb2 import ErrorReason as Reason
+from durak.v1.events_pb2 import (
+    Attacked,
+    Challenged,
+    Dealt,
+    DealtHand,
+    Defended,
+    Event,
+    Passed,
+    TakeDeclared,
+    Transferred,
+)
+from durak.v1.table_pb2 import Move, Phase
+
+
+def decide(match: Match, seat: int, move: Move) -> list[Event] | Refusal:
+    """The events of a move by the player on a seat, or why it is refused.
+
+    Args:
+        match: the table as it stands.
+        seat: the seat of the player who moves.
+        move: the move; its cards are numbers of the contract.
+    """
+    refusal = out_of_play(match, seat)
+    if refusal is not None:
+        return refusal
+    match move.WhichOneof("kind"):
+        case "attack":
+            card = move.attack.card
+            deed = check_attack(match, seat, card) or Event(attacked=Attacked(seat=seat, card=card))
+        case "defend":
+            target, card = move.defend.attack_card, move.defend.card
+            deed = check_defend(match, seat, target, card) or Event(
+                defended=Defended(seat=seat, attack_card=target, card=card)
+            )
+        case "transfer":
+            card = move.transfer.card
+            deed = check_transfer(match, seat, card) or Event(
+                transferred=Transferred(seat=seat, card=card)
+            )
+        case "take":
+            deed = check_take(match, seat) or Event(take_declared=TakeDeclared(seat=seat))
+        case "pass":
+            deed = check_pass(match, seat) or Event(passed=Passed(seat=seat))
+        case "challenge":
+            version = move.challenge.play_version
+            deed = check_challenge(match, seat, version) or Event(
+                challenged=Challenged(
+                    seat=seat, play_version=version, upheld=not match.plays[version].legal
+                )
+            )
+        case _:
+            raise ValueError("a move of no kind: check the request before deciding it")
+    return deed if isinstance(deed, Refusal) else with_consequences(match, deed)
+
+
+def with_consequences(match: Match, deed: Event) -> list[Event]:
+    """An event, and everything that the rules make of it until a player has to act again."""
+    events = [deed]
+    trial = match.copy()
+    trial.fold_event(deed)
+    while trial.due is not Due.NOTHING:
+        event = _due_event(trial)
+        trial.fold_event(event)
+        events.append(event)
+    return events
+
+
+def _due_event(match: Match) -> Event:
+    match match.due:
+        case Due.DISCARD:
+            return Event(discarded=match.discarded())
+        case Due.TAKE:
+            return Event(took=match.took())
+        case Due.DRAW:
+            return Event(drew=match.drew())
+        case Due.GO_OUT:
+            return Event(went_out=match.went_out())
+        case Due.FINISH:
+            return Event(finished=match.finished())
+        case Due.DEAL:
+            return Event(dealt=_dealt(match))
+        case _:
+            raise AssertionError(f"{match.due.name} is nothing that follows by itself")
+
+
+def _dealt(match: Match) -> Dealt:
+    table = match.table
+    cards = deal(
+        table.settings.deck,
+        table.server_seed,
+        match.match_id,
+        [seat.client_seed for seat in table.seats if seat is not None],
+    )
+    return Dealt(
+        hands=[DealtHand(seat=seat, cards=hand) for seat, hand in enumerate(cards.hands)],
+        trump_card=cards.trump_card,
+        stock=cards.stock,
+        first_attacker=cards.first_attacker,
+    )
+
+
+# --- the checks, in the order in which their refusals are given -------------------------------
+
+
+def out_of_play(match: Match, seat: int) -> Refusal | None:
+    """Whether this seat can move at all."""
+    if match.phase != Phase.PHASE_PLAYING:
+        return Refusal(Reason.ERROR_REASON_MATCH_NOT_IN_PLAY, "R3.0")
+    if not match.in_play >> seat & 1:
+        return Refusal(Reason.ERROR_REASON_SEAT_IS_OUT, "R9.1")
+    return None
+
+
+def check_attack(match: Match, seat: int, card: Card) -> Refusal | None:
+    """Whether a seat in play may lead this card, or throw it in (R4.1, R4.3, R5)."""
+    if not match.pairs:
+        if seat != match.attacker:
+            return Refusal(Reason.ERROR_REASON_NOT_YOUR_TURN, "R4.1")
+        return _check_held(match, seat, card, "R4.1")
+    if seat == match.defender:
+        return Refusal(Reason.ERROR_REASON_NOT_YOUR_TURN, "R5.2")
+    if not match.throwers() >> seat & 1:
+        return Refusal(Reason.ERROR_REASON_NOT_A_NEIGHBOUR, "R5.2")
+    refusal = _check_held(match, seat, card, "R5.1")
+    if refusal is not None:
+        return refusal
+    if len(match.pairs) >= match.cap:
+        return Refusal(Reason.ERROR_REASON_CAP_REACHED, "R4.3")
+    if not match.ranks_on_table & BIT_OF[card] and not match.table.tricky:
+        return Refusal(Reason.ERROR_REASON_RANK_NOT_ON_TABLE, "R5.1")
+    return None
+
+
+def check_defend(match: Match, seat: int, target: Card, card: Card) -> Refusal | None:
+    """Whether a seat in play may beat this attack card with this card (R4.2, R1.3)."""
+    refusal = _check_defends(match, seat, "R4.2")
+    if refusal is not None:
+        return refusal
+    pair = next((pair for pair in match.pairs if pair.attack == target), None)
+    if pair is None:
+        return Refusal(Reason.ERROR_REASON_NO_SUCH_ATTACK_CARD, "R4.2")
+    if pair.defence:
+        return Refusal(Reason.ERROR_REASON_ALREADY_BEATEN, "R4.2")
+    refusal = _check_held(match, seat, card, "R4.2")
+    if refusal is not None:
+        return refusal
+    if not BEATERS[match.trump_suit][target] & BIT_OF[card] and not match.table.tricky:
+        return Refusal(Reason.ERROR_REASON_DOES_NOT_BEAT, "R1.3")
+    return None
+
+
+def check_transfer(match: Match, seat: int, card: Card) -> Refusal | None:
+    """Whether a seat in play may transfer the attack with this card (R6)."""
+    if not match.table.transfer:
+        return Refusal(Reason.ERROR_REASON_TRANSFER_OFF, "R6")
+    refusal = _check_defends(match, seat, "R6.1") or _check_held(match, seat, card, "R6.1")
+    if refusal is not None:
+        return refusal
+    if transfer_room(match) < len(match.pairs) + 1:
+        return Refusal(Reason.ERROR_REASON_TRANSFER_TOO_MANY, "R6.2")
+    if match.table.tricky:
+        return None
+    if match.unbeaten < len(match.pairs):
+        return Refusal(Reason.ERROR_REASON_TRANSFER_TOO_LATE, "R6.1")
+    if not RANK_MASK[RANK_OF[match.pairs[0].attack]] & BIT_OF[card]:
+        return Refusal(Reason.ERROR_REASON_NOT_THE_RANK_LED, "R6.1")
+    return None
+
+
+def transfer_room(match: Match) -> int:
+    """The most attack cards that the next seat may face (R6.2)."""
+    held = match.hands[match.next_in_play(match.defender)].bit_count()
+    return min(held, match.attacks_max)
+
+
+def check_take(match: Match, seat: int) -> Refusal | None:
+    """Whether a seat in play may say "take" (R7.2)."""
+    refusal = _check_defends(match, seat, "R7.2")
+    if refusal is not None:
+        return refusal
+    if not match.unbeaten:
+        return Refusal(Reason.ERROR_REASON_NOTHING_TO_TAKE, "R7.2")
+    return None
+
+
+def check_pass(match: Match, seat: int) -> Refusal | None:
+    """Whether a seat in play may pass (R5.3, R11.5)."""
+    if seat == match.defender:
+        return Refusal(Reason.ERROR_REASON_NOT_YOUR_TURN, "R5.3")
+    if not match.pairs or (match.unbeaten and not match.taking):
+        return Refusal(Reason.ERROR_REASON_PASS_TOO_EARLY, "R5.3")
+    if match.passed >> seat & 1:
+        return Refusal(Reason.ERROR_REASON_ALREADY_PASSED, "R5.3")
+    if not match.awaited() >> seat & 1:
+        return Refusal(Reason.ERROR_REASON_NOTHING_TO_PASS, "R5.3")
+    return None
+
+
+def check_challenge(match: Match, seat: int, play_version: int) -> Refusal | None:
+    """Whether a seat in play may challenge this play (R11.3)."""
+    if not match.table.tricky:
+        return Refusal(Reason.ERROR_REASON_NOT_TRICKY, "R11")
+    play = match.plays.get(play_version)
+    if play is None:
+        return Refusal(Reason.ERROR_REASON_NO_SUCH_PLAY, "R11.3")
+    if play.seat == seat:
+        return Refusal(Reason.ERROR_REASON_OWN_PLAY, "R11.3")
+    return None
+
+
+def _check_defends(match: Match, seat: int, clause: str) -> Refusal | None:
+    if seat != match.defender:
+        return Refusal(Reason.ERROR_REASON_NOT_YOUR_TURN, clause)
+    if not match.pairs:
+        return Refusal(Reason.ERROR_REASON_NOTHING_LED, "R4.1")
+    if match.taking:
+        return Refusal(Reason.ERROR_REASON_TAKE_DECLARED, "R7.2")
+    return None
+
+
+def _check_held(match: Match, seat: int, card: Card, clause: str) -> Refusal | None:
+    if not 0 < card < len(BIT_OF) or not match.hands[seat] & BIT_OF[card]:
+        return Refusal(Reason.ERROR_REASON_CARD_NOT_HELD, clause)
+    return None

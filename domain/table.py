@@ -1,0 +1,103 @@
+"""A table: its settings as the core reads them, and who sits where.
+
+A table is immutable; sitting down makes a new one. `Match` holds the one in force, so copies of a
+match share it.
+"""
+
+from dataclasses import dataclass, replace
+
+from durak.v1.events_pb2 import SeatTaken, TableOpened
+from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
+
+MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who sits on a seat: a person with a ``player_id``, or a bot with a level and no id."""
+
+    player_id: str
+    display_name: str
+    client_seed: bytes
+    bot_level: BotLevel.ValueType
+    bot_seed: int
+
+    @property
+    def is_bot(self) -> bool:
+        """A bot sits here."""
+        return self.bot_level != BotLevel.BOT_LEVEL_UNSPECIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What was fixed when the table was opened, and the seats (None is a free one)."""
+
+    settings: Settings
+    rules_version: str
+    owner_id: str
+    server_seed: bytes
+    server_seed_hash: bytes
+    rematch_of: str
+    reserved_for: tuple[str, ...]
+    seats: tuple[Seat | None, ...]
+    # The settings as plain values: reading them from the message costs ten times as much.
+    throw_in_all: bool
+    transfer: bool
+    draw_allowed: bool
+    five_card_opening: bool
+    tricky: bool
+    turn_us: int
+    idle_us: int
+
+    @classmethod
+    def opened(cls, event: TableOpened) -> "Table":
+        """The table as it stands after its first event: nobody sits yet."""
+        settings = Settings()
+        settings.CopyFrom(event.settings)
+        return cls(
+            settings=settings,
+            rules_version=event.rules_version,
+            owner_id=event.owner_id,
+            server_seed=event.server_seed,
+            server_seed_hash=event.server_seed_hash,
+            rematch_of=event.rematch_of,
+            reserved_for=tuple(event.reserved_for),
+            seats=(None,) * settings.seats,
+            throw_in_all=settings.throw_in == ThrowIn.THROW_IN_ALL,
+            transfer=settings.transfer,
+            draw_allowed=settings.draw_allowed,
+            five_card_opening=settings.five_card_opening,
+            tricky=settings.tricky,
+            turn_us=settings.turn_timer_seconds * MICROSECONDS,
+            idle_us=event.idle_limit_seconds * MICROSECONDS,
+        )
+
+    def seated(self, event: SeatTaken) -> "Table":
+        """The table with one more seat taken."""
+        seat = Seat(
+            event.player_id,
+            event.display_name,
+            event.client_seed,
+            event.bot_level,
+            event.bot_seed,
+        )
+        return self._with(event.seat, seat)
+
+    def vacated(self, number: int) -> "Table":
+        """The table with this seat free again."""
+        return self._with(number, None)
+
+    def _with(self, number: int, seat: Seat | None) -> "Table":
+        return replace(self, seats=(*self.seats[:number], seat, *self.seats[number + 1 :]))
+
+    @property
+    def is_full(self) -> bool:
+        """No seat is free."""
+        return None not in self.seats
+
+    def seat_of(self, player_id: str) -> int | None:
+        """The seat of a player, or None where they do not sit here."""
+        for number, seat in enumerate(self.seats):
+            if seat is not None and seat.player_id == player_id and not seat.is_bot:
+                return number
+        return None

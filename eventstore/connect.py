@@ -16,13 +16,15 @@ from eventstore.model import Limits
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
     Pool = asyncpg.Pool[asyncpg.Record]
+    Pooled = Connection | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
 
 Result = TypeVar("Result")
 Failure = TypeVar("Failure", bound=Exception)
 OLDEST_POSTGRES = 15
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
 
-# The server answered that it cannot take the transaction now. Nothing was stored; another try may work.
+# The server answered that it cannot take the transaction now. Nothing was stored; another try may
+# work.
 TRANSIENT = (
     asyncpg.SerializationError,
     asyncpg.DeadlockDetectedError,
@@ -44,12 +46,14 @@ LOST = (
 
 
 def is_lost(error: BaseException, connection: Connection | None) -> bool:
-    """Whether an error means that the connection broke, rather than that the server refused something."""
-    return isinstance(error, LOST) or (isinstance(error, asyncpg.InterfaceError) and (connection is None or connection.is_closed()))
+    """Whether the connection broke, rather than that the server refused something."""
+    return isinstance(error, LOST) or (
+        isinstance(error, asyncpg.InterfaceError) and (connection is None or connection.is_closed())
+    )
 
 
 def caused(error: Failure, cause: Exception) -> Failure:
-    """An error with its cause attached, for handing on through a future instead of `raise … from …`."""
+    """An error with its cause attached, to hand on through a future: `raise … from …`."""
     error.__cause__ = cause
     return error
 
@@ -66,8 +70,8 @@ def settings(limits: Limits, *, lane: bool = False) -> dict[str, str]:
     }
     if not lane:
         return common
-    # One plan for every batch and every size of the tables: the input in its order, each stream found by its key. That order is
-    # also what keeps two replicas' batches from deadlocking.
+    # One plan for every batch and every size of the tables: the input in its order, each stream
+    # found by its key. That order is also what keeps two replicas' batches from deadlocking.
     return common | {
         "plan_cache_mode": "force_generic_plan",
         "enable_seqscan": "off",
@@ -87,7 +91,10 @@ async def connect(dsn: str, limits: Limits, *, lane: bool = False) -> Connection
 
 
 async def patiently(patience_s: float, attempt: Callable[[], Awaitable[Result]]) -> Result:
-    """Repeat something that may safely be repeated while the database is away. Raises StoreUnavailable when patience ends."""
+    """Repeat something that may safely be repeated while the database is away.
+
+    Raises StoreUnavailable when patience ends.
+    """
     deadline = time.monotonic() + patience_s
     pause_s = FIRST_PAUSE_S
     while True:
@@ -97,7 +104,9 @@ async def patiently(patience_s: float, attempt: Callable[[], Awaitable[Result]])
             if isinstance(error, asyncpg.DataError | ValueError):
                 raise
             if time.monotonic() + pause_s > deadline:
-                raise StoreUnavailable(f"the database does not answer: {type(error).__name__}") from error
+                raise StoreUnavailable(
+                    f"the database does not answer: {type(error).__name__}"
+                ) from error
         except asyncpg.PostgresError as error:
             raise StoreError(f"the database refused a statement: {type(error).__name__}") from error
         await asyncio.sleep(pause_s)
@@ -108,10 +117,14 @@ async def check_fitness(connection: Connection) -> None:
     """Refuse a database that would not keep what it acknowledges. Raises StoreMisconfigured."""
     version = connection.get_server_version().major
     if version < OLDEST_POSTGRES:
-        raise StoreMisconfigured(f"PostgreSQL {OLDEST_POSTGRES} or newer is needed; this is {version}")
+        raise StoreMisconfigured(
+            f"PostgreSQL {OLDEST_POSTGRES} or newer is needed; this is {version}"
+        )
     for setting in ("fsync", "full_page_writes"):
         if await connection.fetchval("SELECT current_setting($1)", setting) != "on":
-            raise StoreMisconfigured(f"the server runs with {setting} off: a crash could lose what was acknowledged")
+            raise StoreMisconfigured(
+                f"the server runs with {setting} off: a crash could lose what was acknowledged"
+            )
     if missing := await pending(connection):
         names = ", ".join(f"{migration.version:04} {migration.name}" for migration in missing)
         raise StoreMisconfigured(f"the database lacks migrations: {names}; run `durak migrate`")

@@ -1,13 +1,15 @@
-"""A real PostgreSQL of our own, for newcomers and tests: started beside the service, in a data folder of ours.
+"""A real PostgreSQL of our own, for newcomers and tests, in a data folder of ours.
 
     with EmbeddedPostgres(Path(".durak/postgres")) as postgres:
         postgres.owner_dsn(), postgres.app_dsn()
 
-The folder (0700) belongs to the user who runs the server and holds `data/`, the socket in `run/`, the log and the passwords. The
-server listens on that socket and on loopback only, asks everyone for a password (SCRAM), and syncs every commit to disk.
+The folder (0700) belongs to the user who runs the server and holds `data/`, the socket in `run/`,
+the log and the passwords. The server listens on that socket and on loopback only, asks everyone for
+a password (SCRAM), and syncs every commit to disk.
 
-A server is shared by all processes that use the same folder and lives as long as one of them does: each holds a shared lock on
-`users.lock`, and whoever lets go last stops the server (`lifeline.py` does it for those that were killed).
+A server is shared by all processes that use the same folder and lives as long as one of them does:
+each holds a shared lock on `users.lock`, and whoever lets go last stops the server (`lifeline.py`
+does it for those that were killed).
 """
 
 from __future__ import annotations
@@ -31,18 +33,20 @@ from urllib.parse import quote, urlencode
 
 from eventstore import lifeline
 from eventstore.binaries import (
-    SHARED_ROOT,
     EmbeddedPostgresError,
     find_bin_dir,
     major_version,
     reachable_bin_dir,
+    reachable_folder,
     server_user,
 )
 
 DATABASE = "durak"
 OWNER_ROLE = "durak_owner"
 APP_ROLE = "durak_app"
-SOCKET_PATH_LIMIT_BYTES = 100  # the kernel takes 107 with `.s.PGSQL.65535`; longer folders are served on loopback alone
+SOCKET_PATH_LIMIT_BYTES = (
+    100  # the kernel takes 107 with `.s.PGSQL.65535`; longer folders are served on loopback alone
+)
 START_TIMEOUT_S = 60.0
 
 
@@ -61,11 +65,14 @@ class ServerStatus:
 
 
 class EmbeddedPostgres:
-    """One user of the server on a data folder. All calls block; from a coroutine use `asyncio.to_thread`."""
+    """One user of the server on a data folder.
+
+    All calls block; from a coroutine use `asyncio.to_thread`.
+    """
 
     def __init__(self, folder: Path, bin_dir: Path | None = None) -> None:
-        """Take the data folder and, where the default is not wanted, the folder of the Postgres programs."""
-        self.folder = _reachable_folder(folder)
+        """Take the data folder and, if the default is not wanted, that of the Postgres programs."""
+        self.folder = reachable_folder(folder)
         self.user = server_user(self.folder)
         self.bin_dir = reachable_bin_dir(find_bin_dir(bin_dir), self.user)
         self._users: IO[bytes] | None = None
@@ -74,7 +81,12 @@ class EmbeddedPostgres:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.release()
 
     @property
@@ -83,7 +95,10 @@ class EmbeddedPostgres:
         return self.folder / "data"
 
     def start(self) -> Self:
-        """Set up the folder if it is new, and start the server unless it runs already. Raises EmbeddedPostgresError."""
+        """Set up the folder if it is new, and start the server unless it runs already.
+
+        Raises EmbeddedPostgresError.
+        """
         self._make_folder()
         if self._users is None:
             self._users = (self.folder / "users.lock").open("rb")
@@ -100,7 +115,7 @@ class EmbeddedPostgres:
         return self
 
     def release(self) -> None:
-        """Let go of the server; it is stopped if nobody else uses it, and has stopped when this returns."""
+        """Let go of the server. If nobody else uses it, it has stopped when this returns."""
         if self._users is None:
             return
         with self._users as users:
@@ -108,7 +123,9 @@ class EmbeddedPostgres:
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                fcntl.flock(users, fcntl.LOCK_SH)  # others use it, or the lifeline was quicker: then wait for it
+                fcntl.flock(
+                    users, fcntl.LOCK_SH
+                )  # others use it, or the lifeline was quicker: then wait for it
             else:
                 self.stop()
         if self._life is not None:
@@ -122,7 +139,9 @@ class EmbeddedPostgres:
         """Stop the server now, whoever uses it. Does nothing when it does not run."""
         if not self.status().running:
             return
-        answer = self.user.run(self.bin_dir / "pg_ctl", "stop", "-s", "-w", "-m", "fast", "-D", self.data)
+        answer = self.user.run(
+            self.bin_dir / "pg_ctl", "stop", "-s", "-w", "-m", "fast", "-D", self.data
+        )
         if answer.returncode != 0 and self.status().running:
             raise EmbeddedPostgresError(f"Postgres does not stop: {answer.stderr.strip()}")
 
@@ -131,18 +150,27 @@ class EmbeddedPostgres:
         pid, port, _ = self._postmaster()
         if pid is None or port is None:
             return ServerStatus(self.folder, None, None)
-        with socket.socket() as probe:  # a killed server leaves its pid file, and somebody may have its pid by now
+        with (
+            socket.socket() as probe
+        ):  # a killed server leaves its pid file, and somebody may have its pid by now
             probe.settimeout(START_TIMEOUT_S)
             answers = probe.connect_ex(("127.0.0.1", port)) == 0
-        return ServerStatus(self.folder, pid, port) if answers else ServerStatus(self.folder, None, None)
+        return (
+            ServerStatus(self.folder, pid, port)
+            if answers
+            else ServerStatus(self.folder, None, None)
+        )
 
     def _postmaster(self) -> tuple[int | None, int | None, bool]:
-        """Process id, port and readiness as the server's pid file tells them, and as far as that process lives."""
+        """Process id, port and readiness by the server's pid file, if that process lives."""
         try:
             lines = (self.data / "postmaster.pid").read_text().splitlines()
             pid = int(lines[0])
+        except (FileNotFoundError, IndexError, ValueError):
+            return None, None, False
+        try:
             os.kill(pid, 0)
-        except (FileNotFoundError, IndexError, ValueError, ProcessLookupError):
+        except ProcessLookupError:
             return None, None, False
         except PermissionError:
             pass  # alive, and somebody else's
@@ -161,7 +189,8 @@ class EmbeddedPostgres:
         port = self._port()
         place = {"host": str(self.folder / "run")} if self._has_socket() else {"host": "127.0.0.1"}
         query = urlencode({**place, "port": port})
-        return f"postgresql://{role}:{quote(self._password(role), safe='')}@/{quote(database, safe='')}?{query}"
+        secret = quote(self._password(role), safe="")
+        return f"postgresql://{role}:{secret}@/{quote(database, safe='')}?{query}"
 
     def _password(self, role: str) -> str:
         return (self.folder / f"{role}.password").read_text().strip()
@@ -170,7 +199,10 @@ class EmbeddedPostgres:
         return int((self.folder / "port").read_text())
 
     def _has_socket(self) -> bool:
-        return len(os.fsencode(self.folder / "run")) + len("/.s.PGSQL.65535") <= SOCKET_PATH_LIMIT_BYTES
+        return (
+            len(os.fsencode(self.folder / "run")) + len("/.s.PGSQL.65535")
+            <= SOCKET_PATH_LIMIT_BYTES
+        )
 
     def _make_folder(self) -> None:
         for folder in (self.folder, self.folder / "run"):
@@ -178,7 +210,9 @@ class EmbeddedPostgres:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self.user.own(folder)
         if self.folder.stat().st_mode & 0o077:
-            raise EmbeddedPostgresError(f"{self.folder} is open to other users; it must be a folder of ours alone (0700)")
+            raise EmbeddedPostgresError(
+                f"{self.folder} is open to other users; it must be a folder of ours alone (0700)"
+            )
         for name in ("users.lock", "start.lock"):
             self._write(name, "", overwrite=False)
         for role in (OWNER_ROLE, APP_ROLE):
@@ -188,16 +222,18 @@ class EmbeddedPostgres:
         path = self.folder / name
         if path.exists() and not overwrite:
             return
-        handle, half = tempfile.mkstemp(dir=self.folder, prefix=".new-")  # 0600, and never seen half written
+        handle, half = tempfile.mkstemp(
+            dir=self.folder, prefix=".new-"
+        )  # 0600, and never seen half written
         with os.fdopen(handle, "w") as file:
             file.write(text)
         self.user.own(Path(half))
         if overwrite:
-            os.replace(half, path)
+            Path(half).replace(path)
             return
         with contextlib.suppress(FileExistsError):
             os.link(half, path)
-        os.unlink(half)
+        Path(half).unlink()
 
     @contextlib.contextmanager
     def _starting(self) -> Iterator[None]:
@@ -211,36 +247,57 @@ class EmbeddedPostgres:
             theirs = int((self.data / "PG_VERSION").read_text().split(".")[0])
             if theirs != ours:
                 raise EmbeddedPostgresError(
-                    f"{self.data} was made by PostgreSQL {theirs}, and the programs in {self.bin_dir} are PostgreSQL {ours}: "
-                    f"use the programs of version {theirs}, or another data folder, or move the data with pg_dump or pg_upgrade"
+                    f"{self.data} was made by PostgreSQL {theirs}, and the programs in "
+                    f"{self.bin_dir} are PostgreSQL {ours}: use the programs of version {theirs}, "
+                    "or another data folder, or move the data with pg_dump or pg_upgrade"
                 )
             return
-        half = self.folder / "data.new"  # a set-up that was cut short leaves this, never a half-made `data`
+        half = (
+            self.folder / "data.new"
+        )  # a set-up that was cut short leaves this, never a half-made `data`
         if half.exists():
             shutil.rmtree(half)
         answer = self.user.run(
-            self.bin_dir / "initdb", "-D", half, "-U", OWNER_ROLE, f"--pwfile={self.folder / f'{OWNER_ROLE}.password'}",
+            self.bin_dir / "initdb", "-D", half, "-U", OWNER_ROLE,
+            f"--pwfile={self.folder / f'{OWNER_ROLE}.password'}",
             "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--data-checksums",
         )  # fmt: skip
         if answer.returncode != 0:
-            raise EmbeddedPostgresError(f"initdb failed: {answer.stderr.strip() or answer.stdout.strip()}")
+            raise EmbeddedPostgresError(
+                f"initdb failed: {answer.stderr.strip() or answer.stdout.strip()}"
+            )
         with (half / "postgresql.conf").open("a") as settings:
             settings.write("\ninclude '../durak.conf'\n")
-        os.rename(half, self.data)
+        half.rename(self.data)
 
     def _launch(self) -> None:
+        if self._life is not None:
+            self._life.wait()  # the server it ran is gone
+            self._life = None
         log = self.folder / "log"
         self._write("log", "", overwrite=False)
         account = [] if self.user.uid is None else [str(self.user.uid), str(self.user.gid)]
-        command = [sys.executable, "-I", lifeline.__file__, self.folder / "users.lock", log, self.bin_dir / "postgres", self.data]
+        command: list[str | Path] = [
+            sys.executable,
+            "-I",
+            lifeline.__file__,
+            self.folder / "users.lock",
+            log,
+            self.bin_dir / "postgres",
+            self.data,
+        ]
         deadline = time.monotonic() + START_TIMEOUT_S
         while True:
             self._write_settings()
             seen = log.stat().st_size
             life = subprocess.Popen(
                 [*command, *account],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/",
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                cwd="/",
+            )
             while life.poll() is None and time.monotonic() < deadline:
                 if self._postmaster()[2]:
                     self._life = life
@@ -251,10 +308,16 @@ class EmbeddedPostgres:
                 reason = lines.read()[-2000:].strip()
             if time.monotonic() > deadline:
                 self.stop()
-                raise EmbeddedPostgresError(f"Postgres does not get ready within {START_TIMEOUT_S:.0f} s on {self.data}: {reason}")
-            if "could not create any TCP/IP sockets" in reason:  # somebody took the port: find another
+                raise EmbeddedPostgresError(
+                    f"Postgres is not ready after {START_TIMEOUT_S:.0f} s on {self.data}: {reason}"
+                )
+            if (
+                "could not create any TCP/IP sockets" in reason
+            ):  # somebody took the port: find another
                 (self.folder / "port").unlink(missing_ok=True)
-            elif "shared memory block" in reason or "postmaster.pid" in reason:  # a killed server's processes are still leaving
+            elif (
+                "shared memory block" in reason or "postmaster.pid" in reason
+            ):  # a killed server's processes are still leaving
                 time.sleep(0.05)
             else:
                 raise EmbeddedPostgresError(f"Postgres does not start on {self.data}: {reason}")
@@ -282,36 +345,31 @@ class EmbeddedPostgres:
             "synchronous_commit": "on",
             "log_min_messages": "warning",
         }
-        self._write("durak.conf", "".join(f"{name} = {value}\n" for name, value in settings.items()))
+        self._write(
+            "durak.conf", "".join(f"{name} = {value}\n" for name, value in settings.items())
+        )
 
     def _create_roles(self) -> None:
         if (self.folder / "ready").exists():
             return
         password = self._password(APP_ROLE)
         script = f"""
-            SELECT 'CREATE ROLE {APP_ROLE}' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{APP_ROLE}') \\gexec
+            SELECT 'CREATE ROLE {APP_ROLE}'
+            WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{APP_ROLE}') \\gexec
             ALTER ROLE {APP_ROLE} LOGIN PASSWORD '{password}';
-            SELECT 'CREATE DATABASE {DATABASE}' WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{DATABASE}') \\gexec
-        """
+            SELECT 'CREATE DATABASE {DATABASE}'
+            WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{DATABASE}') \\gexec
+        """  # noqa: S608 - psql does not take parameters here; the password is of our own making
         answer = self.user.run(
-            self.bin_dir / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.owner_dsn("postgres"), stdin=script
+            self.bin_dir / "psql",
+            "-X",
+            "-q",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-d",
+            self.owner_dsn("postgres"),
+            stdin=script,
         )
         if answer.returncode != 0:
             raise EmbeddedPostgresError(f"the roles cannot be created: {answer.stderr.strip()}")
         self._write("ready", "")
-
-
-def _reachable_folder(folder: Path) -> Path:
-    """The data folder itself; for root, where its unprivileged user cannot get there, a link to one that it can reach."""
-    folder = folder.absolute()
-    if folder.exists():
-        return folder.resolve()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    if server_user(folder).can_reach(folder.parent):
-        return folder.parent.resolve() / folder.name
-    SHARED_ROOT.mkdir(mode=0o755, parents=True, exist_ok=True)
-    elsewhere = Path(tempfile.mkdtemp(prefix="postgres-", dir=SHARED_ROOT))
-    server_user(folder).own(elsewhere)
-    folder.unlink(missing_ok=True)  # a link whose target is gone
-    folder.symlink_to(elsewhere)
-    return elsewhere

@@ -1,5 +1,7 @@
 """What can go wrong in the store, as types. Every error says whether something was stored."""
 
+# ruff: noqa: N818 - the names say what happened (a conflict, an overload), as those of asyncpg do
+
 from __future__ import annotations
 
 from uuid import UUID
@@ -10,10 +12,10 @@ class StoreError(Exception):
 
 
 class VersionConflict(StoreError):
-    """The stream is not at the expected version; nothing was stored. Read what is new, decide again.
+    """The stream is not at the expected version; nothing was stored: read what is new and decide.
 
-    `actual` is the stream's version when the conflict was looked into (0: there is no such stream); another writer may have moved
-    it since.
+    `actual` is the stream's version when the conflict was looked into (0: there is no such stream);
+    another writer may have moved it since.
     """
 
     def __init__(self, stream_id: UUID, expected: int, actual: int) -> None:
@@ -24,10 +26,15 @@ class VersionConflict(StoreError):
 
 
 class ChainMismatch(StoreError):
-    """The stream is at the expected version, but its head hash is another: the caller's copy is not this stream. Nothing was stored."""
+    """The stream is at the expected version but its head hash is another; nothing was stored.
+
+    The caller's copy of the stream is not what stands in the log.
+    """
 
     def __init__(self, stream_id: UUID, version: int) -> None:
-        super().__init__(f"the caller's copy of stream {stream_id} differs from the stored one at or before version {version}")
+        super().__init__(
+            f"the caller's copy of stream {stream_id} differs from the stored one up to {version}"
+        )
         self.stream_id = stream_id
         self.version = version
 
@@ -37,25 +44,30 @@ class StoreOverloaded(StoreError):
 
 
 class StoreUnavailable(StoreError):
-    """The database cannot be reached or does not take writes; nothing was stored. Try again later."""
+    """The database cannot be reached or does not take writes; nothing was stored.
+
+    Try again later.
+    """
 
 
 class AppendOutcomeUnknown(StoreError):
-    """The connection was lost while the append was under way and the store could not find out in time whether it was committed.
+    """The connection was lost during the append, and whether it was committed is not known.
 
-    Read the stream: either the records are all there or none of them. Appending the same records again is safe: the version guard
-    lets them in at most once.
+    Read the stream: either the records are all there or none of them. Appending the same records
+    again is safe: the version guard lets them in at most once.
     """
 
     def __init__(self, stream_id: UUID, expected: int) -> None:
-        super().__init__(f"whether the append to stream {stream_id} after version {expected} was stored is not known")
+        super().__init__(
+            f"the append to stream {stream_id} after version {expected} may or may not be stored"
+        )
         self.stream_id = stream_id
         self.expected = expected
 
 
 class StoreMisconfigured(StoreError):
-    """The database is not fit to hold the log: wrong version, not migrated, or it does not sync commits to disk."""
+    """The database cannot hold the log: too old, not migrated, or commits are not synced."""
 
 
 class MigrationError(StoreError):
-    """The migrations in the database and those in the program do not fit together; nothing was changed."""
+    """The database's migrations and the program's do not fit together; nothing was changed."""

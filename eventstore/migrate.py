@@ -1,7 +1,7 @@
-"""Brings a database to the newest schema: numbered plain SQL files, each run once, in one transaction, their checksums kept.
+"""Brings a database to the newest schema: numbered plain SQL, each file run once.
 
-Files are `migrations/NNNN_name.sql`. One that has run is never changed: the runner refuses to go on when its checksum differs, or when
-the database has one that this program does not know.
+Files are `migrations/NNNN_name.sql`. One that has run is never changed: the runner refuses to go on
+when its checksum differs, or when the database has one that this program does not know.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ BEGIN
         CREATE ROLE {APP_ROLE} NOLOGIN;
     END IF;
 EXCEPTION
-    WHEN duplicate_object OR unique_violation THEN NULL;  -- somebody made it for another database of this server meanwhile
+    -- somebody made it meanwhile, for another database of this server
+    WHEN duplicate_object OR unique_violation THEN NULL;
 END
 $$;
 DO $$
 BEGIN
     IF NOT pg_has_role(current_user, '{APP_ROLE}', 'MEMBER') THEN
-        GRANT {APP_ROLE} TO CURRENT_USER;  -- so that a service that connects as the owner can step down to it
+        -- so that a service that connects as the owner can step down to it
+        GRANT {APP_ROLE} TO CURRENT_USER;
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO {APP_ROLE}', current_schema());
 END
@@ -62,10 +64,11 @@ class Migration:
 
 def migrations() -> list[Migration]:
     """All migrations of this program, in order."""
-    found = []
-    for path in files("eventstore").joinpath("migrations").iterdir():
-        if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", path.name):
-            found.append(Migration(int(match[1]), match[2], path.read_text(encoding="utf-8")))
+    found = [
+        Migration(int(match[1]), match[2], path.read_text(encoding="utf-8"))
+        for path in files("eventstore").joinpath("migrations").iterdir()
+        if (match := re.fullmatch(r"(\d{4})_(\w+)\.sql", path.name))
+    ]
     found.sort(key=lambda migration: migration.version)
     if [migration.version for migration in found] != list(range(1, len(found) + 1)):
         raise MigrationError("the migrations of this program are not numbered 1, 2, 3, …")
@@ -73,7 +76,10 @@ def migrations() -> list[Migration]:
 
 
 async def migrate(dsn: str, known: list[Migration] | None = None) -> list[Migration]:
-    """Run what is missing, as the owner of the tables, and give what was run. Raises MigrationError; then nothing has changed."""
+    """Run what is missing, as the owner of the tables, and give what was run.
+
+    Raises MigrationError; then nothing has changed.
+    """
     known = migrations() if known is None else known
     connection = await asyncpg.connect(dsn)
     try:
@@ -85,7 +91,9 @@ async def migrate(dsn: str, known: list[Migration] | None = None) -> list[Migrat
                 try:
                     await connection.execute(migration.sql)
                 except asyncpg.PostgresError as error:
-                    raise MigrationError(f"migration {migration.version:04} {migration.name} failed: {error}") from error
+                    raise MigrationError(
+                        f"migration {migration.version:04} {migration.name} failed: {error}"
+                    ) from error
                 await connection.execute(
                     "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)",
                     migration.version,
@@ -98,15 +106,20 @@ async def migrate(dsn: str, known: list[Migration] | None = None) -> list[Migrat
 
 
 def check(known: list[Migration], applied: dict[int, bytes]) -> list[Migration]:
-    """What of `known` is not yet in `applied` (version → checksum). Raises MigrationError where the two contradict each other."""
+    """What of `known` is not yet in `applied` (version → checksum).
+
+    Raises MigrationError where the two contradict each other.
+    """
     by_version = {migration.version: migration for migration in known}
     for version, checksum in sorted(applied.items()):
         if version not in by_version:
-            raise MigrationError(f"the database has migration {version:04}, which this program does not know: it is too old for it")
+            raise MigrationError(
+                f"the database has migration {version:04}, which this program is too old to know"
+            )
         if by_version[version].checksum != checksum:
             raise MigrationError(
-                f"migration {version:04} {by_version[version].name} was changed after it ran on this database: "
-                "put the file back as it was, and make the change in a new migration"
+                f"migration {version:04} {by_version[version].name} was changed after it ran on "
+                "this database: put the file back, and make the change in a new migration"
             )
     return [migration for migration in known if migration.version not in applied]
 

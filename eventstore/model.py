@@ -15,7 +15,10 @@ class _Unchanged(Enum):
 
 
 UNCHANGED: Final = _Unchanged.UNCHANGED
-"""For `Append.due_at`: leave it as it is. The cheapest choice: a new value also changes an index."""
+"""For `Append.due_at`: leave it as it is.
+
+The cheapest choice: a new value also changes an index.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,10 @@ class Limits:
     summary_bytes: int = 16 << 10
     """Size of a lobby row's summary."""
     patience_s: float = 10.0
-    """How long the database may be away before waiting calls fail. One that is known to be away is tried once per call."""
+    """How long the database may be away before waiting calls fail.
+
+    One that is known to be away is tried once per call.
+    """
     statement_timeout_s: float = 15.0
     """How long one statement may take."""
     read_connections: int = 4
@@ -50,7 +56,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LobbyRow:
-    """What lists of matches show of one match. `status` is the caller's own numbering; `players` are the names seated now."""
+    """What lists of matches show of one match.
+
+    `status` is the caller's own numbering; `players` are the names seated now.
+    """
 
     status: int
     opened_at: datetime
@@ -60,13 +69,16 @@ class LobbyRow:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Records to add to a stream right after `expected_version` (0: a new stream), where the head's hash is `previous_hash`."""
+    """Records to add to a stream right after `expected_version` (0: a new stream).
+
+    `previous_hash` is the hash of that version (`first_hash` for a new stream).
+    """
 
     stream_id: UUID
     expected_version: int
     previous_hash: bytes
     records: Sequence[bytes]
-    due_at: datetime | None | _Unchanged = UNCHANGED
+    due_at: datetime | _Unchanged | None = UNCHANGED
     lobby: LobbyRow | None = None
 
 
@@ -119,7 +131,7 @@ class TailPosition(NamedTuple):
 
 
 class TailBatch(NamedTuple):
-    """Streams that were appended to, each with its newest version seen, and the place from which to go on after them."""
+    """Streams that were appended to, each with its newest version, and where to go on."""
 
     changes: dict[UUID, int]
     position: TailPosition

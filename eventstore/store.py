@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
@@ -13,23 +13,40 @@ import asyncpg
 from eventstore import lobby, tail
 from eventstore.chain import HASH_SIZE_BYTES
 from eventstore.connect import check_fitness, connect, patiently, settings
-from eventstore.errors import StoreUnavailable
 from eventstore.lanes import Lane
-from eventstore.model import Append, Due, Head, Limits, ListedMatch, LobbyRow, PageKey, StoredRecord, TailBatch, TailPosition
+from eventstore.model import (
+    Append,
+    Due,
+    Head,
+    Limits,
+    ListedMatch,
+    LobbyRow,
+    PageKey,
+    StoredRecord,
+    TailBatch,
+    TailPosition,
+)
 
 if TYPE_CHECKING:
     from eventstore.connect import Connection, Pool
 
-_READ = "SELECT version, record, hash FROM events WHERE stream_id = $1 AND version > $2 ORDER BY version LIMIT $3"
+_READ = """
+SELECT version, record, hash FROM events
+WHERE stream_id = $1 AND version > $2 ORDER BY version LIMIT $3
+"""
 _READ_MANY = """
-SELECT stream_id, version, record, hash FROM events WHERE (stream_id, version) > ($1, $2) ORDER BY stream_id, version LIMIT $3
+SELECT stream_id, version, record, hash FROM events
+WHERE (stream_id, version) > ($1, $2) ORDER BY stream_id, version LIMIT $3
 """
 _DUE = "SELECT stream_id, version, due_at FROM streams WHERE due_at <= $1 ORDER BY due_at LIMIT $2"
 _SET_DUE = "UPDATE streams SET due_at = $3 WHERE stream_id = $1 AND version = $2"
 
 
 class EventStore:
-    """One process' store. Made by `open`; safe to use from any number of tasks of one event loop."""
+    """One process' store.
+
+    Made by `open`; safe to use from any number of tasks of one event loop.
+    """
 
     def __init__(self, dsn: str, limits: Limits, reads: Pool) -> None:
         self._dsn = dsn
@@ -39,7 +56,10 @@ class EventStore:
 
     @classmethod
     async def open(cls, dsn: str, limits: Limits | None = None) -> Self:
-        """Connect to a migrated database. Raises StoreMisconfigured if it is not fit to hold the log, StoreUnavailable if it is away."""
+        """Connect to a migrated database.
+
+        Raises StoreMisconfigured if it is not fit to hold the log, StoreUnavailable if it is away.
+        """
         limits = limits or Limits()
 
         async def first() -> list[Connection]:
@@ -83,23 +103,32 @@ class EventStore:
     async def append(self, append: Append) -> Head:
         """Store the records of one command, durably and all or none, and give the new head.
 
-        Raises VersionConflict, ChainMismatch, StoreOverloaded, StoreUnavailable (nothing was stored) or AppendOutcomeUnknown.
-        A caller that is cancelled meanwhile does not know whether its records were stored.
+        Raises VersionConflict, ChainMismatch, StoreOverloaded, StoreUnavailable (nothing was
+        stored) or AppendOutcomeUnknown. A caller that is cancelled meanwhile does not know whether
+        its records were stored.
         """
         self._check(append)
         return await self._lanes[append.stream_id.int % len(self._lanes)].submit(append)
 
-    async def read(self, stream_id: UUID, after_version: int = 0, limit: int | None = None) -> list[StoredRecord]:
-        """The records of a stream after a version, in order; empty when there are none or no such stream."""
-        return [StoredRecord(*row) for row in await self._fetch(_READ, stream_id, after_version, limit)]
+    async def read(
+        self, stream_id: UUID, after_version: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
+        """The records of a stream after a version, in order; none when there is no such stream."""
+        return [
+            StoredRecord(*row) for row in await self._fetch(_READ, stream_id, after_version, limit)
+        ]
 
     async def read_head(self, stream_id: UUID) -> Head | None:
         """The last version of a stream and its hash; None when there is no such stream."""
-        rows = await self._fetch("SELECT version, head_hash FROM streams WHERE stream_id = $1", stream_id)
+        rows = await self._fetch(
+            "SELECT version, head_hash FROM streams WHERE stream_id = $1", stream_id
+        )
         return Head(*rows[0]) if rows else None
 
-    async def read_all(self, after: UUID | None = None) -> AsyncIterator[tuple[UUID, list[StoredRecord]]]:
-        """Every stream whole, one after the other in the order of ids (after a given one), for audits and rebuilds.
+    async def read_all(
+        self, after: UUID | None = None
+    ) -> AsyncGenerator[tuple[UUID, list[StoredRecord]], None]:
+        """Every stream whole, in the order of ids, after a given one: for audits and rebuilds.
 
         What is appended meanwhile may or may not be seen, but a stream's records come without gaps.
         """
@@ -118,11 +147,17 @@ class EventStore:
             yield current, records
 
     async def due(self, now: datetime, limit: int) -> list[Due]:
-        """Streams whose `due_at` has come, the longest overdue first. Every replica gets the same ones; the version guard decides."""
+        """Streams whose `due_at` has come, the longest overdue first.
+
+        Every replica gets the same ones; the version guard decides.
+        """
         return [Due(*row) for row in await self._fetch(_DUE, now, limit)]
 
     async def set_due(self, stream_id: UUID, version: int, due_at: datetime | None) -> bool:
-        """Set when to look at a stream next, if it is still at that version; False: somebody appended meanwhile and has seen to it."""
+        """Set when to look at a stream next, provided that it is still at that version.
+
+        False: somebody appended meanwhile, and has seen to it.
+        """
         status = await self._execute(_SET_DUE, stream_id, version, due_at)
         return status == "UPDATE 1"
 
@@ -134,11 +169,14 @@ class EventStore:
         after: PageKey | None = None,
         limit: int,
     ) -> list[ListedMatch]:
-        """A page of the lobby, newest first; optionally only some statuses, or only where a player is seated."""
-        return [ListedMatch(*row) for row in await self._fetch(*lobby.page_query(statuses, player, after, limit))]
+        """A page of the lobby, newest first; optionally some statuses, or one player's matches."""
+        return [
+            ListedMatch(*row)
+            for row in await self._fetch(*lobby.page_query(statuses, player, after, limit))
+        ]
 
     async def put_lobby_rows(self, rows: Sequence[tuple[UUID, int, LobbyRow]]) -> None:
-        """Write rows (match id, version, row) computed from the log anew, where the lobby has nothing newer."""
+        """Write rows (match id, version, row) computed anew, where the lobby has nothing newer."""
 
         async def attempt() -> None:
             async with self._reads.acquire() as connection, connection.transaction():
@@ -146,23 +184,28 @@ class EventStore:
 
         await patiently(self._limits.patience_s, attempt)
 
-    def follow(self, after: TailPosition | None = None) -> AsyncIterator[TailBatch]:
-        """Learn without end which streams were appended to, by any process, from a position or from now on.
+    def follow(self, after: TailPosition | None = None) -> AsyncGenerator[TailBatch, None]:
+        """Learn without end which streams were appended to, by anyone, from a position or from now.
 
-        The first batch is empty and comes as soon as the starting point is fixed: what is read from a stream after that, plus what
-        the tail tells, leaves no gap. A batch names each stream once with its newest version in the batch; every append is covered
-        by some batch, in commit order up to concurrent transactions, and none is told before all transactions that began writing
+        The first batch is empty and comes as soon as the starting point is fixed: what is read from
+        a stream after that, plus what the tail tells, leaves no gap. A batch names each stream once
+        with its newest version in the batch; every append is covered by some batch, in commit order
+        up to concurrent transactions, and none is told before all transactions that began writing
         earlier have ended. While the database is away the tail waits and goes on where it was.
         """
         return tail.follow(lambda: connect(self._dsn, self._limits), self._limits, after)
 
     def _check(self, append: Append) -> None:
         if not 0 < len(append.records) <= self._limits.append_records:
-            raise ValueError(f"an append has 1 to {self._limits.append_records} records, not {len(append.records)}")
+            raise ValueError(
+                f"an append has 1 to {self._limits.append_records} records: {len(append.records)}"
+            )
         if any(len(record) > self._limits.record_bytes for record in append.records):
             raise ValueError(f"a record has at most {self._limits.record_bytes} bytes")
         if append.expected_version < 0 or len(append.previous_hash) != HASH_SIZE_BYTES:
-            raise ValueError(f"an append needs a version from 0 and a hash of {HASH_SIZE_BYTES} bytes")
+            raise ValueError(
+                f"an append needs a version from 0 and a hash of {HASH_SIZE_BYTES} bytes"
+            )
         if append.lobby is not None and len(append.lobby.summary) > self._limits.summary_bytes:
             raise ValueError(f"a lobby summary has at most {self._limits.summary_bytes} bytes")
 
@@ -173,9 +216,11 @@ class EventStore:
         return await patiently(0.0, lambda: self._reads.fetch(query, *arguments))
 
     async def _fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
-        return await patiently(self._limits.patience_s, lambda: self._reads.fetch(query, *arguments))
+        return await patiently(
+            self._limits.patience_s, lambda: self._reads.fetch(query, *arguments)
+        )
 
     async def _execute(self, query: str, *arguments: object) -> str:
-        return await patiently(self._limits.patience_s, lambda: self._reads.execute(query, *arguments))
-
-
+        return await patiently(
+            self._limits.patience_s, lambda: self._reads.execute(query, *arguments)
+        )

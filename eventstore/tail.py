@@ -1,14 +1,16 @@
 """The tail: one poll loop per replica that learns which streams were appended to, and misses none.
 
-Events carry the id of the transaction that stored them. All transactions below `pg_snapshot_xmin` have ended, so below that line
-nothing can appear any more, and above it nothing is read yet. (Reading "everything after the last position seen" loses events whose
-transactions commit out of order.) The price: an open write transaction anywhere on the server holds the tail back until it ends.
+Events carry the id of the transaction that stored them. All transactions below `pg_snapshot_xmin`
+have ended, so below that line nothing can appear any more, and above it nothing is read yet.
+(Reading "everything after the last position seen" loses events whose transactions commit out of
+order.) The price: an open write transaction anywhere on the server holds the tail back until it
+ends.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -23,14 +25,15 @@ if TYPE_CHECKING:
 _NOW = "SELECT pg_snapshot_xmin(pg_current_snapshot())"
 _NEXT = """
 SELECT transaction_id, stream_id, version FROM events
-WHERE (transaction_id, stream_id, version) > ($1, $2, $3) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+WHERE (transaction_id, stream_id, version) > ($1, $2, $3)
+    AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
 ORDER BY transaction_id, stream_id, version LIMIT $4
 """
 
 
 async def follow(
     connect: Callable[[], Awaitable[Connection]], limits: Limits, after: TailPosition | None
-) -> AsyncIterator[TailBatch]:
+) -> AsyncGenerator[TailBatch, None]:
     """See `EventStore.follow`."""
     connection: Connection | None = None
     position = after
@@ -43,7 +46,9 @@ async def follow(
                     connection = await connect()
                 if position is None:
                     position = TailPosition(await connection.fetchval(_NOW), UUID(int=0), 0)
-                rows = await connection.fetch(_NEXT, *position, limits.page_rows) if told_start else []
+                rows = (
+                    await connection.fetch(_NEXT, *position, limits.page_rows) if told_start else []
+                )
             except (*LOST, *TRANSIENT, asyncpg.InterfaceError, asyncpg.PostgresError):
                 # Whatever it was, nothing is lost by asking again from the same position.
                 if connection is not None:

@@ -1,6 +1,6 @@
--- Streams of records, one per match, and the lobby computed from them.
--- The match id leads every key and unique constraint, and no order across matches is assumed, so that a distributed Postgres (Citus)
--- can hold these tables unchanged, spread by that column.
+-- Streams of records, one per match, and the lobby computed from them. The match id leads every key
+-- and unique constraint, and no order across matches is assumed, so that a distributed Postgres
+-- (Citus) can hold these tables unchanged, spread by that column.
 
 CREATE TABLE streams (
     stream_id uuid PRIMARY KEY,
@@ -26,8 +26,9 @@ CREATE TABLE events (
 COMMENT ON TABLE events IS 'The log: append only. hash = SHA-256(hash of the version before || record).';
 COMMENT ON COLUMN events.transaction_id IS 'The transaction that stored the record; readers of the tail go by it.';
 
--- The tail is read in this order, below the oldest transaction that is still running. Within a transaction the position of an event
--- is its stream and version: a counter of its own would add a write and order nothing that matters.
+-- The tail is read in this order, below the oldest transaction that is still running. Within a
+-- transaction the position of an event is its stream and version: a counter of its own would add a
+-- write and order nothing that matters.
 CREATE INDEX events_tail ON events (transaction_id, stream_id, version);
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

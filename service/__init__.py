@@ -1,0 +1,1 @@
+"""The service: composition root, gRPC servicers, auth, errors, telemetry, timers, command line."""

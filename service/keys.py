@@ -1,0 +1,244 @@
+"""The keys that tokens are verified with.
+
+Either a set of public keys (JWKS, RFC 7517) from a file or an address, or a development key that is
+made on the spot, for which `DevelopmentKey.mint` also makes tokens.
+"""
+
+import asyncio
+import http.client
+import json
+import os
+import secrets
+import stat
+import time
+import urllib.request
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+import jwt
+import structlog
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+KEY_SET_LIMIT_BYTES: Final = 256 * 1024
+RSA_LEAST_BITS: Final = 2048
+DEVELOPMENT_KEY_ID: Final = "durak-development"
+DEVELOPMENT_KEY_FILE: Final = "token-key.pem"
+
+_log = structlog.get_logger(__name__)
+
+
+class KeySetError(Exception):
+    """The keys cannot be read: no such file, no answer in time, or nothing that can be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """A public key and the one algorithm that it is used with."""
+
+    algorithm: str
+    key: Ed25519PublicKey | EllipticCurvePublicKey | RSAPublicKey
+
+
+class KeySet:
+    """A JWKS at a path or an https or http address, kept fresh.
+
+    It is read again in the background once it is older than `refresh_seconds`, and on the spot for
+    a key id that it does not have, but for such ids not more often than every `retry_seconds`.
+    Where reading fails, the keys at hand stay in use.
+    """
+
+    def __init__(
+        self, location: str, *, refresh_seconds: float, retry_seconds: float, timeout_seconds: float
+    ) -> None:
+        self._location = location
+        self._refresh_seconds = refresh_seconds
+        self._retry_seconds = retry_seconds
+        self._timeout_seconds = timeout_seconds
+        self._keys: Mapping[str | None, PublicKey] = {}
+        self._read_at = float("-inf")
+        self._tried_at = float("-inf")
+        self._reading: asyncio.Task[None] | None = None
+
+    async def find(self, key_id: str | None) -> PublicKey | None:
+        """The key of that id; without an id the only key there is. None: there is no such key."""
+        now = time.monotonic()
+        found = self._lookup(key_id)
+        if found is not None:
+            if now - max(self._read_at, self._tried_at) >= self._refresh_seconds:
+                _ = self._start_reading()  # nobody waits for it; `_reading` holds it
+            return found
+        if self._reading is None and now - self._tried_at < self._retry_seconds:
+            return None
+        await asyncio.shield(self._start_reading())
+        return self._lookup(key_id)
+
+    async def load(self) -> None:
+        """Read the keys now. Raises KeySetError."""
+        self._tried_at = time.monotonic()
+        try:
+            content = await asyncio.wait_for(
+                asyncio.to_thread(_read, self._location, self._timeout_seconds),
+                2 * self._timeout_seconds,
+            )
+        except (OSError, TimeoutError, http.client.HTTPException) as error:
+            raise KeySetError(f"the keys at {self._location} cannot be read: {error}") from error
+        self._keys = parse_key_set(content)
+        self._read_at = time.monotonic()
+
+    def _lookup(self, key_id: str | None) -> PublicKey | None:
+        if key_id is None and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        return self._keys.get(key_id)
+
+    def _start_reading(self) -> asyncio.Task[None]:
+        """The task that reads the keys; all who wait for it share one."""
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._reload(), name="reload token keys")
+        return self._reading
+
+    async def _reload(self) -> None:
+        try:
+            await self.load()
+        except KeySetError as error:
+            _log.warning("token keys not reloaded", error=str(error))
+        finally:
+            self._reading = None
+
+
+@dataclass(frozen=True, slots=True)
+class DevelopmentKey:
+    """A private key of our own, to try the service out: who can read its file can be anyone."""
+
+    private_key: Ed25519PrivateKey
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> Self:
+        """The key in `folder`, which is made where it is missing. Raises KeySetError."""
+        path = folder / DEVELOPMENT_KEY_FILE
+        if not path.exists():
+            _write_new_key(path)
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise KeySetError(f"others can read {path}: chmod 600 {path}")
+        try:
+            private_key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        except (ValueError, UnsupportedAlgorithm) as error:
+            raise KeySetError(f"{path} is not a private key: {error}") from error
+        if not isinstance(private_key, Ed25519PrivateKey):
+            raise KeySetError(f"{path} is not an Ed25519 key")
+        return cls(private_key)
+
+    async def find(self, key_id: str | None) -> PublicKey | None:
+        """The key, where a token names it or no key."""
+        if key_id in {None, DEVELOPMENT_KEY_ID}:
+            return PublicKey("EdDSA", self.private_key.public_key())
+        return None
+
+    def mint(
+        self,
+        subject: str,
+        *,
+        name: str = "",
+        roles: Iterable[str] = ("player",),
+        issuer: str,
+        audience: str,
+        lifetime_seconds: int,
+    ) -> str:
+        """A token that is good from now on for `lifetime_seconds`."""
+        now = int(time.time())
+        claims: dict[str, object] = {
+            "sub": subject,
+            "iss": issuer,
+            "aud": audience,
+            "iat": now,
+            "exp": now + lifetime_seconds,
+            "roles": sorted(roles),
+        }
+        if name:
+            claims["name"] = name
+        return jwt.encode(
+            claims, self.private_key, algorithm="EdDSA", headers={"kid": DEVELOPMENT_KEY_ID}
+        )
+
+
+def parse_key_set(content: bytes) -> dict[str | None, PublicKey]:
+    """The usable keys of a JWKS by id. Raises KeySetError where there is none.
+
+    Passed over: keys for encryption, secrets (`oct`), curves that we do not take, short RSA keys.
+    """
+    try:
+        entries = json.loads(content)["keys"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise KeySetError("not a JSON Web Key Set") from error
+    keys = {}
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and (key := _public_key(entry)) is not None:
+            key_id = entry.get("kid")
+            keys[key_id if isinstance(key_id, str) else None] = key
+    if not keys:
+        raise KeySetError("the key set has no key for EdDSA (Ed25519), ES256 or RS256")
+    return keys
+
+
+def _public_key(entry: dict[str, object]) -> PublicKey | None:
+    """The key of one entry of a JWKS, or None where it is not for us."""
+    if entry.get("use", "sig") != "sig" or entry.get("kty") not in {"OKP", "EC", "RSA"}:
+        return None
+    try:
+        key = jwt.PyJWK(entry).key
+    except (jwt.PyJWTError, ValueError, TypeError, UnsupportedAlgorithm):
+        return None
+    algorithm = None
+    match key:
+        case Ed25519PublicKey():
+            algorithm = "EdDSA"
+        case EllipticCurvePublicKey() if isinstance(key.curve, SECP256R1):
+            algorithm = "ES256"
+        case RSAPublicKey() if key.key_size >= RSA_LEAST_BITS:
+            algorithm = "RS256"
+    if algorithm is None or entry.get("alg", algorithm) not in {algorithm, "Ed25519"}:
+        return None
+    return PublicKey(algorithm, key)
+
+
+def _read(location: str, timeout_seconds: float) -> bytes:
+    """The content of a file, or of an https or http address. Blocks, about as long as it may."""
+    if urlsplit(location).scheme not in {"https", "http"}:
+        with Path(location).open("rb") as file:
+            return file.read(KEY_SET_LIMIT_BYTES)
+    deadline = time.monotonic() + timeout_seconds
+    content = b""
+    with urllib.request.urlopen(location, timeout=timeout_seconds) as response:  # noqa: S310 - checked above
+        while chunk := response.read1(KEY_SET_LIMIT_BYTES):
+            content += chunk
+            if len(content) > KEY_SET_LIMIT_BYTES or time.monotonic() > deadline:
+                raise TimeoutError("the answer is too long or too slow")
+    return content
+
+
+def _write_new_key(path: Path) -> None:
+    """Make a key file, unless somebody else does so at the same moment: then theirs stands."""
+    pem = Ed25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(pem)
+            file.flush()
+            os.fsync(file.fileno())
+        path.hardlink_to(draft)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()

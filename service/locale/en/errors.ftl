@@ -1,0 +1,62 @@
+# One sentence or two for each reason of errors.proto: what is wrong, and what the player can do.
+
+malformed-field = The request is not filled in correctly. Correct the fields that are named and send it again.
+not-dealable = This deck is too small for so many seats. Choose a larger deck or fewer seats.
+preset-locked = The preset fixes one of the settings that you changed. Leave it as it is, or open a table without a preset.
+unknown-preset = There is no preset of that name. Pick one from the list.
+page-token-invalid = This list cannot be continued from here. Start again from its first page.
+request-id-reused = This request number was already used for something else. Send the command again with a new one.
+
+token-missing = You are not signed in. Sign in and try again.
+token-invalid = Your sign-in was not accepted. Sign in again.
+token-expired = Your sign-in has run out. Sign in again and carry on where you were.
+role-required = Your account may not do this.
+not-seated = You do not sit at this table. Take a seat first; until then you can only watch.
+not-owner = Only the player who opened the table may do this.
+seat-reserved = This seat is kept for the player who had it before. Take your own seat.
+
+match-not-found = There is no such match. Check the link or the number.
+after-version-beyond-head = The match has not come that far yet. Watch it from a move that you have already seen.
+stale-version = The table has changed in the meantime. Look at it again and decide anew.
+contention = Too much is happening at this table at once. Try the same move again.
+
+match-not-in-play = This match is not being played: it has not begun yet, or it is over.
+match-not-waiting = The cards are dealt or the match is over, so seats can no longer change.
+match-not-ended = The match is still going on. Wait until it is over.
+seat-taken = Somebody already sits there. Choose another seat.
+table-full = All seats are taken. Look for another table.
+already-seated = You already sit at this table.
+no-bots-at-staked-table = Bots do not play for coins. Open a table without a stake to play with them.
+insufficient-coins = You have { $balance_coins } coins, but the stake is { $stake_coins }. Choose a table with a lower stake.
+rematch-impossible = This match ended before the deal, so there is nothing to repeat. Open a new table.
+
+seat-is-out = You are out of the match already. Watch how it ends.
+not-your-turn = It is another player's turn to do that.
+card-not-held = You do not have that card. Play one from your hand.
+rank-not-on-table = You can only throw in a rank that already lies on the table.
+not-a-neighbour = At this table only the defender's neighbours throw in.
+cap-reached = No more cards can be added to this attack.
+no-such-attack-card = The card that you want to beat is not on the table.
+already-beaten = That card is beaten already. Choose one that is not.
+does-not-beat = Your card does not beat that one. Play a higher card of the same suit, or a trump.
+take-declared = You have said that you take, and cannot take it back.
+nothing-to-take = There is nothing to take: every card is beaten.
+transfer-off = Attacks are not transferred at this table. Beat the cards or take them.
+not-the-rank-led = You can only transfer with a card of the rank that was led.
+transfer-too-late = You have begun to beat, so the attack can no longer be transferred. Beat the rest or take.
+transfer-too-many = The next player cannot face that many cards. Beat them or take.
+pass-too-early = It is too early to pass. Wait until the cards are beaten or the defender takes.
+already-passed = You have passed already. Wait for the others.
+nothing-to-pass = You cannot throw in now, so there is nothing to pass on.
+not-tricky = Cheating is not part of this table, so nothing can be challenged.
+no-such-play = That is not a play of this bout. Challenge one that still lies on the table.
+own-play = You cannot challenge your own play.
+nothing-led = Nothing has been led yet. Wait for the attacker.
+
+rate-limited = You are going too fast. Wait a moment and try again.
+too-many-watches = You are watching too many tables. Leave one first.
+slow-watcher = Your connection could not keep up. Watch again from the last move that you saw; nothing is lost.
+
+draining = The server is restarting. Try again in a moment; nothing that you played is lost.
+overloaded = The server is very busy. Try again in a moment.
+store-unavailable = The move could not be confirmed just now. Send the same request again; it will not be played twice.

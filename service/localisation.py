@@ -1,0 +1,86 @@
+"""Texts for people in Russian, Greek and English.
+
+The texts are Fluent files, `locale/<language>/<topic>.ftl`; a topic is one kind of text, such as
+`errors`. Every language has the same topics and messages, and the tests hold them to it. English is
+what a caller gets who asks for nothing that we have.
+
+    Texts("errors").format("rate-limited", "ru")
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from fluent.runtime import FluentBundle, FluentResource
+
+LANGUAGES = ("en", "ru", "el")
+"""The languages that every text is there in, by BCP 47 tag. The first is the default."""
+
+LOCALE_DIR = Path(__file__).parent / "locale"
+
+
+class Texts:
+    """The messages of one topic in every language. Reads the files once, when it is made."""
+
+    def __init__(self, topic: str) -> None:
+        self._bundles: dict[str, FluentBundle] = {}
+        for language in LANGUAGES:
+            bundle = FluentBundle([language], use_isolating=False)
+            source = (LOCALE_DIR / language / f"{topic}.ftl").read_text(encoding="utf-8")
+            bundle.add_resource(FluentResource(source))
+            self._bundles[language] = bundle
+
+    def has(self, key: str, language: str) -> bool:
+        """Whether there is a message `key` in `language`."""
+        return self._bundles[language].has_message(key)
+
+    def format(
+        self, key: str, language: str, arguments: Mapping[str, str | int] | None = None
+    ) -> str:
+        """The message `key` in `language`, its variables filled in.
+
+        A variable without an argument stands as `{$name}` in the text. Raises KeyError where the
+        message is missing.
+        """
+        bundle = self._bundles[language]
+        if not bundle.has_message(key):
+            raise KeyError(f"no text {key!r} in {language}")
+        pattern = bundle.get_message(key).value
+        if pattern is None:
+            raise KeyError(f"the text {key!r} in {language} is empty")
+        text, _ = bundle.format_pattern(pattern, dict(arguments or {}))
+        return str(text)
+
+
+@lru_cache(maxsize=256)
+def negotiate(accept_language: str) -> str:
+    """The best of LANGUAGES for a value of `accept-language` (RFC 9110, 12.5.4).
+
+    The highest quality wins, then what is named first. Only the first 16 ranges are read.
+
+    >>> negotiate("el-CY, ru;q=0.8, en;q=0.9")
+    'el'
+    >>> negotiate("fr, *;q=0.5")
+    'en'
+    """
+    best, best_quality = LANGUAGES[0], 0.0
+    for item in accept_language.split(",", 16)[:16]:
+        tag, _, parameters = item.strip().partition(";")
+        language = tag.strip().partition("-")[0].lower()
+        language = LANGUAGES[0] if language == "*" else language
+        quality = _quality(parameters)
+        if language in LANGUAGES and quality > best_quality:
+            best, best_quality = language, quality
+    return best
+
+
+def _quality(parameters: str) -> float:
+    """The `q` of a language range: 1 where there is none, 0 where it cannot be read."""
+    name, _, value = parameters.strip().partition("=")
+    if not name:
+        return 1.0
+    try:
+        quality = float(value)
+    except ValueError:
+        return 0.0
+    return quality if name.strip().lower() == "q" and 0.0 <= quality <= 1.0 else 0.0

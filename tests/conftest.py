@@ -1,0 +1,92 @@
+"""What all tests share: one real Postgres per run, and a fresh, migrated database for each test.
+
+The server is the embedded one; `DURAK_TEST_POSTGRES_BIN` names another's folder of programs. All
+workers of a run use the same server, and each database is a copy of one migrated template.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from eventstore import EmbeddedPostgres, EventStore, migrate
+
+FOLDER_VARIABLE = "DURAK_TEST_POSTGRES_FOLDER"
+TEMPLATE = "durak_test_template"
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database of one test. `owner_dsn` may do anything with it, `app_dsn` what the service may."""
+
+    name: str
+    owner_dsn: str
+    app_dsn: str
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The process that starts the run names the server's folder; its workers inherit the name."""
+    if FOLDER_VARIABLE not in os.environ:
+        folder = Path(tempfile.mkdtemp(prefix="durak-tests-"))
+        folder.chmod(0o755)  # Postgres' own user has to get through; what lies inside is closed
+        os.environ[FOLDER_VARIABLE] = str(folder)
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        config.add_cleanup(lambda: os.environ.pop(FOLDER_VARIABLE, None))
+
+
+def postgres_bin() -> Path | None:
+    """The folder of the Postgres programs to test with; None: those of the wheel."""
+    named = os.environ.get("DURAK_TEST_POSTGRES_BIN")
+    return Path(named) if named else None
+
+
+async def execute(dsn: str, *statements: str) -> None:
+    """Run statements one by one on a connection of their own."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[EmbeddedPostgres]:
+    folder = Path(os.environ[FOLDER_VARIABLE])
+    with EmbeddedPostgres(folder / "postgres", postgres_bin()) as server:
+        with (folder / "template.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "template.made").exists():
+                asyncio.run(_make_template(server))
+                (folder / "template.made").touch()
+        yield server
+
+
+async def _make_template(server: EmbeddedPostgres) -> None:
+    await execute(server.owner_dsn("postgres"), f"CREATE DATABASE {TEMPLATE}")
+    await migrate(server.owner_dsn(TEMPLATE))
+
+
+@pytest.fixture
+def database(postgres: EmbeddedPostgres) -> Iterator[Database]:
+    name = f"test_{uuid4().hex}"
+    admin = postgres.owner_dsn("postgres")
+    asyncio.run(execute(admin, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}"))
+    yield Database(name, postgres.owner_dsn(name), postgres.app_dsn(name))
+    asyncio.run(execute(admin, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+async def store(database: Database) -> AsyncIterator[EventStore]:
+    async with await EventStore.open(database.app_dsn) as opened:
+        yield opened

@@ -1,0 +1,80 @@
+"""Streams as the tests write and check them."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from eventstore import Append, EventStore, Head, first_hash, verify
+
+PATIENCE_S = 30.0
+
+
+@dataclass
+class Writer:
+    """Someone who appends to one stream and knows its head."""
+
+    store: EventStore
+    stream_id: UUID = field(default_factory=uuid4)
+    head: Head = Head(0, b"")
+
+    def __post_init__(self) -> None:
+        if not self.head.hash:
+            self.head = Head(0, first_hash(self.stream_id))
+
+    def command(self, *records: bytes) -> Append:
+        return Append(self.stream_id, self.head.version, self.head.hash, records)
+
+    async def add(self, *records: bytes) -> Head:
+        self.head = await self.store.append(self.command(*records))
+        return self.head
+
+    async def catch_up(self) -> None:
+        head = await self.store.read_head(self.stream_id)
+        self.head = head or Head(0, first_hash(self.stream_id))
+
+
+async def assert_whole(store: EventStore, stream_id: UUID) -> list[bytes]:
+    """Versions from 1 without gaps, the chain right, the head as recorded; the records."""
+    stored = await store.read(stream_id)
+    assert [record.version for record in stored] == list(range(1, len(stored) + 1))
+    head_hash = verify(stream_id, [(record.record, record.hash) for record in stored])
+    assert await store.read_head(stream_id) == ((len(stored), head_hash) if stored else None)
+    return [record.record for record in stored]
+
+
+async def until(condition: Callable[[], Awaitable[object]]) -> None:
+    """Ask again and again until the answer is yes; fail after PATIENCE_S."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not await condition():
+        assert time.monotonic() < deadline, "what the test waits for does not happen"
+        await asyncio.sleep(0.005)
+
+
+async def blocked(connection: asyncpg.Connection[asyncpg.Record], count: int = 1) -> None:
+    """Wait until `count` other sessions of this database wait for a lock."""
+
+    async def waiting() -> bool:
+        found = await connection.fetchval(
+            "SELECT count(*) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        return bool(found >= count)
+
+    await until(waiting)
+
+
+@contextmanager
+def server_folder() -> Iterator[Path]:
+    """A folder that Postgres' own user can reach, for a server of one test's own."""
+    with tempfile.TemporaryDirectory(prefix="durak-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)

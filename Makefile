@@ -75,8 +75,8 @@ $(UV_STAMP):
 	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION) >&2
 	@touch $@
 
-# The locked environment; again only when the lock, pyproject.toml or uv's version has changed.
+# The locked environment; again only when the lock, pyproject.toml or uv's version has changed, and from uv's cache if all is in it.
 $(SYNC_STAMP): pyproject.toml uv.lock $(UV_STAMP)
-	@unset VIRTUAL_ENV; \
-	PATH="$(if $(PYTHON),$(dir $(PYTHON)):)$$PATH" UV_PYTHON_DOWNLOADS=never $(TOOLS)/bin/uv sync --locked --quiet >&2
+	@unset VIRTUAL_ENV; export UV_PYTHON_DOWNLOADS=never; export PATH="$(if $(PYTHON),$(dir $(PYTHON)):)$$PATH"; \
+	$(TOOLS)/bin/uv sync --locked --quiet --offline 2>/dev/null || $(TOOLS)/bin/uv sync --locked --quiet >&2
 	@touch $@

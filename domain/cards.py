@@ -38,7 +38,8 @@ RANK_MASK: Final = tuple(
     sum(BIT_OF[card] for card in CARDS if RANK_OF[card] == rank) for rank in range(15)
 )
 
-
+# Indexed by card number: every card of its rank.
+RANK_MASK_OF: Final = (0, *(RANK_MASK[RANK_OF[card]] for card in CARDS))
 ALL_CARDS: Final = (1 << 52) - 1
 
 

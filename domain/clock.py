@@ -1,7 +1,7 @@
 """What the server does when time runs out (R10)."""
 
 from domain.cards import lowest_plain_first
-from domain.decide import with_consequences
+from domain.consequences import with_consequences
 from domain.match import TIMEOUTS_IN_A_ROW_MAX, Match
 from durak.v1.events_pb2 import (
     Attacked,
@@ -12,7 +12,7 @@ from durak.v1.events_pb2 import (
     TakeDeclared,
     TimedOut,
 )
-from durak.v1.table_pb2 import Phase
+from durak.v1.table_pb2 import PHASE_WAITING
 
 
 def time_out(match: Match, now_us: int) -> list[Event]:
@@ -28,8 +28,8 @@ def time_out(match: Match, now_us: int) -> list[Event]:
     deadline_us = match.deadline_us()
     if deadline_us is None or now_us < deadline_us:
         return []
-    if match.phase == Phase.PHASE_WAITING:
-        return [Event(finished=match.cancelled())]
+    if match.phase == PHASE_WAITING:
+        return [Event(finished=match.result_due())]
     seat = _first_on_clock(match)
     if not match.table.turn_us:
         left = Left(seat=seat, reason=LeftReason.LEFT_REASON_IDLE)
@@ -49,7 +49,7 @@ def server_act(match: Match, seat: int) -> Event:
     """What the server does for a seat whose time has just run out (R10.2, R10.3)."""
     if match.timeouts[seat] + 1 >= TIMEOUTS_IN_A_ROW_MAX:
         return Event(left=Left(seat=seat, reason=LeftReason.LEFT_REASON_TIMEOUTS))
-    if not match.pairs:
+    if not match.attacks:
         card = lowest_plain_first(match.hands[seat], match.trump_suit)
         return Event(attacked=Attacked(seat=seat, card=card))
     if seat == match.defender:

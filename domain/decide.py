@@ -5,22 +5,20 @@ that the rules make of it: the bout closes, hands are filled, seats go out, the 
 """
 
 from domain.cards import BEATERS, BIT_OF, RANK_MASK, RANK_OF, Card
-from domain.deal import deal
-from domain.match import Due, Match
+from domain.consequences import with_consequences
+from domain.match import Match
 from domain.refusal import Refusal
 from durak.v1.errors_pb2 import ErrorReason as Reason
 from durak.v1.events_pb2 import (
     Attacked,
     Challenged,
-    Dealt,
-    DealtHand,
     Defended,
     Event,
     Passed,
     TakeDeclared,
     Transferred,
 )
-from durak.v1.table_pb2 import Move, Phase
+from durak.v1.table_pb2 import PHASE_PLAYING, Move
 
 
 def decide(match: Match, seat: int, move: Move) -> list[Event] | Refusal:
@@ -56,7 +54,7 @@ def decide(match: Match, seat: int, move: Move) -> list[Event] | Refusal:
             version = move.challenge.play_version
             deed = check_challenge(match, seat, version) or Event(
                 challenged=Challenged(
-                    seat=seat, play_version=version, upheld=not match.plays[version].legal
+                    seat=seat, play_version=version, upheld=version in match.cheats
                 )
             )
         case _:
@@ -64,58 +62,12 @@ def decide(match: Match, seat: int, move: Move) -> list[Event] | Refusal:
     return deed if isinstance(deed, Refusal) else with_consequences(match, deed)
 
 
-def with_consequences(match: Match, deed: Event) -> list[Event]:
-    """An event, and everything that the rules make of it until a player has to act again."""
-    events = [deed]
-    trial = match.copy()
-    trial.fold_event(deed)
-    while trial.due is not Due.NOTHING:
-        event = _due_event(trial)
-        trial.fold_event(event)
-        events.append(event)
-    return events
-
-
-def _due_event(match: Match) -> Event:
-    match match.due:
-        case Due.DISCARD:
-            return Event(discarded=match.discarded())
-        case Due.TAKE:
-            return Event(took=match.took())
-        case Due.DRAW:
-            return Event(drew=match.drew())
-        case Due.GO_OUT:
-            return Event(went_out=match.went_out())
-        case Due.FINISH:
-            return Event(finished=match.finished())
-        case Due.DEAL:
-            return Event(dealt=_dealt(match))
-        case _:
-            raise AssertionError(f"{match.due.name} is nothing that follows by itself")
-
-
-def _dealt(match: Match) -> Dealt:
-    table = match.table
-    cards = deal(
-        table.settings.deck,
-        table.server_seed,
-        match.match_id,
-        [seat.client_seed for seat in table.seats if seat is not None],
-    )
-    return Dealt(
-        hands=[DealtHand(seat=seat, cards=hand) for seat, hand in enumerate(cards.hands)],
-        trump_card=cards.trump_card,
-        stock=cards.stock,
-        first_attacker=cards.first_attacker,
-    )
-
-
 # --- the checks, in the order in which their refusals are given -------------------------------
 
 
 def out_of_play(match: Match, seat: int) -> Refusal | None:
     """Whether this seat can move at all."""
-    if match.phase != Phase.PHASE_PLAYING:
+    if match.phase != PHASE_PLAYING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_IN_PLAY, "R3.0")
     if not match.in_play >> seat & 1:
         return Refusal(Reason.ERROR_REASON_SEAT_IS_OUT, "R9.1")
@@ -124,18 +76,18 @@ def out_of_play(match: Match, seat: int) -> Refusal | None:
 
 def check_attack(match: Match, seat: int, card: Card) -> Refusal | None:
     """Whether a seat in play may lead this card, or throw it in (R4.1, R4.3, R5)."""
-    if not match.pairs:
+    if not match.attacks:
         if seat != match.attacker:
             return Refusal(Reason.ERROR_REASON_NOT_YOUR_TURN, "R4.1")
         return _check_held(match, seat, card, "R4.1")
     if seat == match.defender:
         return Refusal(Reason.ERROR_REASON_NOT_YOUR_TURN, "R5.2")
-    if not match.throwers() >> seat & 1:
+    if not match.throwers >> seat & 1:
         return Refusal(Reason.ERROR_REASON_NOT_A_NEIGHBOUR, "R5.2")
     refusal = _check_held(match, seat, card, "R5.1")
     if refusal is not None:
         return refusal
-    if len(match.pairs) >= match.cap:
+    if len(match.attacks) >= match.cap:
         return Refusal(Reason.ERROR_REASON_CAP_REACHED, "R4.3")
     if not match.ranks_on_table & BIT_OF[card] and not match.table.tricky:
         return Refusal(Reason.ERROR_REASON_RANK_NOT_ON_TABLE, "R5.1")
@@ -147,10 +99,9 @@ def check_defend(match: Match, seat: int, target: Card, card: Card) -> Refusal |
     refusal = _check_defends(match, seat, "R4.2")
     if refusal is not None:
         return refusal
-    pair = next((pair for pair in match.pairs if pair.attack == target), None)
-    if pair is None:
+    if target not in match.attacks:
         return Refusal(Reason.ERROR_REASON_NO_SUCH_ATTACK_CARD, "R4.2")
-    if pair.defence:
+    if target in match.beaten_by:
         return Refusal(Reason.ERROR_REASON_ALREADY_BEATEN, "R4.2")
     refusal = _check_held(match, seat, card, "R4.2")
     if refusal is not None:
@@ -167,13 +118,13 @@ def check_transfer(match: Match, seat: int, card: Card) -> Refusal | None:
     refusal = _check_defends(match, seat, "R6.1") or _check_held(match, seat, card, "R6.1")
     if refusal is not None:
         return refusal
-    if transfer_room(match) < len(match.pairs) + 1:
+    if transfer_room(match) < len(match.attacks) + 1:
         return Refusal(Reason.ERROR_REASON_TRANSFER_TOO_MANY, "R6.2")
     if match.table.tricky:
         return None
-    if match.unbeaten < len(match.pairs):
+    if match.beaten_by:
         return Refusal(Reason.ERROR_REASON_TRANSFER_TOO_LATE, "R6.1")
-    if not RANK_MASK[RANK_OF[match.pairs[0].attack]] & BIT_OF[card]:
+    if not RANK_MASK[RANK_OF[match.attacks[0]]] & BIT_OF[card]:
         return Refusal(Reason.ERROR_REASON_NOT_THE_RANK_LED, "R6.1")
     return None
 
@@ -198,7 +149,7 @@ def check_pass(match: Match, seat: int) -> Refusal | None:
     """Whether a seat in play may pass (R5.3, R11.5)."""
     if seat == match.defender:
         return Refusal(Reason.ERROR_REASON_NOT_YOUR_TURN, "R5.3")
-    if not match.pairs or (match.unbeaten and not match.taking):
+    if not match.attacks or (match.unbeaten and not match.taking):
         return Refusal(Reason.ERROR_REASON_PASS_TOO_EARLY, "R5.3")
     if match.passed >> seat & 1:
         return Refusal(Reason.ERROR_REASON_ALREADY_PASSED, "R5.3")
@@ -211,10 +162,10 @@ def check_challenge(match: Match, seat: int, play_version: int) -> Refusal | Non
     """Whether a seat in play may challenge this play (R11.3)."""
     if not match.table.tricky:
         return Refusal(Reason.ERROR_REASON_NOT_TRICKY, "R11")
-    play = match.plays.get(play_version)
-    if play is None:
+    accused = match.player_of(play_version)
+    if accused is None:
         return Refusal(Reason.ERROR_REASON_NO_SUCH_PLAY, "R11.3")
-    if play.seat == seat:
+    if accused == seat:
         return Refusal(Reason.ERROR_REASON_OWN_PLAY, "R11.3")
     return None
 
@@ -222,7 +173,7 @@ def check_challenge(match: Match, seat: int, play_version: int) -> Refusal | Non
 def _check_defends(match: Match, seat: int, clause: str) -> Refusal | None:
     if seat != match.defender:
         return Refusal(Reason.ERROR_REASON_NOT_YOUR_TURN, clause)
-    if not match.pairs:
+    if not match.attacks:
         return Refusal(Reason.ERROR_REASON_NOTHING_LED, "R4.1")
     if match.taking:
         return Refusal(Reason.ERROR_REASON_TAKE_DECLARED, "R7.2")

@@ -3,19 +3,19 @@
 `Match.apply` folds one stored record. It never fails on what the decisions of this package made,
 and raises `CorruptLogError` on anything else: a card from nowhere, a move in the wrong role, a
 consequence that the rules do not draw. What must happen next by the rules alone (closing the bout,
-drawing, going out, the result) is `Match.due`; deciding and folding share it.
+drawing, going out, the result) is `Match.due`; `domain.consequences` makes those events.
 """
 
 from collections.abc import Callable, Iterable
-from enum import Enum, auto
-from typing import Final, NamedTuple, NoReturn
+from enum import IntEnum
+from typing import Any, Final, NamedTuple, NoReturn
 
 from domain.cards import (
     ALL_CARDS,
     BEATERS,
     BIT_OF,
     NO_CARD,
-    RANK_MASK,
+    RANK_MASK_OF,
     RANK_OF,
     SUIT_OF,
     Card,
@@ -25,8 +25,16 @@ from domain.cards import (
 )
 from domain.deal import HAND_SIZE
 from domain.payouts import Result, result_event
-from domain.table import Table
+from domain.table import MICROSECONDS, Table
 from durak.v1.events_pb2 import (
+    OUTCOME_ABANDONED,
+    OUTCOME_CANCELLED,
+    OUTCOME_DRAW,
+    OUTCOME_PLAYED_OUT,
+    TOOK_REASON_CHEAT,
+    TOOK_REASON_DECLARED,
+    TOOK_REASON_FALSE_ACCUSATION,
+    TOOK_REASON_UNSPECIFIED,
     Attacked,
     Challenged,
     Dealt,
@@ -39,18 +47,16 @@ from durak.v1.events_pb2 import (
     Outcome,
     Passed,
     Record,
-    SeatDraw,
     SeatTaken,
     SeatVacated,
     TableOpened,
     TakeDeclared,
     TimedOut,
     Took,
-    TookReason,
     Transferred,
     WentOut,
 )
-from durak.v1.table_pb2 import Phase
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Phase
 
 ATTACK_CARDS_MAX: Final = 6
 ATTACK_CARDS_MAX_OPENING: Final = 5
@@ -63,38 +69,35 @@ class CorruptLogError(Exception):
     """A record that cannot follow the ones before it. The log was changed, or is not a match."""
 
 
-class Due(Enum):
+class Due(IntEnum):
     """What must be the next event, by the rules alone."""
 
-    NOTHING = auto()  # A player's turn.
-    DEAL = auto()
-    SERVER_ACT = auto()  # The server acts for the seat that timed out (R10.2).
-    DISCARD = auto()
-    TAKE = auto()
-    DRAW = auto()
-    GO_OUT = auto()
-    FINISH = auto()
+    DEAL = 0
+    SERVER_ACT = 1  # The server acts for the seat that timed out (R10.2).
+    DISCARD = 2
+    TAKE = 3
+    DRAW = 4
+    GO_OUT = 5
+    FINISH = 6
 
 
-class Pair(NamedTuple):
-    """An attack card on the table, and what beat it (NO_CARD while nothing has)."""
+# By `Due`: the kinds of event that can be it.
+_KINDS_DUE: Final = (
+    ("dealt",),
+    ("attacked", "take_declared", "passed", "left"),
+    ("discarded",),
+    ("took",),
+    ("drew",),
+    ("went_out",),
+    ("finished",),
+)
 
-    attack: Card
-    attack_seat: int
-    attack_version: int
-    defence: Card = NO_CARD
-    defence_seat: int = 0
-    defence_version: int = 0
 
-
-class Play(NamedTuple):
-    """A play of the running bout of a tricky table: whose it is, and whether it was legal (R11.2).
-
-    Legality is known here only to judge a challenge. It is stored nowhere and shown to nobody.
-    """
+class Laid(NamedTuple):
+    """Who laid a card on the table, and the version of the event."""
 
     seat: int
-    legal: bool
+    version: int
 
 
 class Match:
@@ -105,27 +108,31 @@ class Match:
     """
 
     __slots__ = (
-        "_cards",
+        "_clock_record",
+        "_record",
         "attacker",
+        "attacks",
         "attacks_max",
+        "beaten_by",
         "bout",
         "cap",
-        "clock_us",
+        "cheats",
         "defender",
         "discard",
         "dry_bouts",
         "due",
         "ending",
         "hands",
+        "holding",
         "in_play",
+        "laid",
         "match_id",
         "next_leader",
+        "on_table",
         "opened_us",
-        "pairs",
         "passed",
         "phase",
         "places",
-        "plays",
         "ranks_on_table",
         "requests",
         "result",
@@ -133,12 +140,11 @@ class Match:
         "table",
         "taker",
         "taking",
-        "time_us",
+        "throwers",
         "timed_out",
         "timeouts",
         "trump_card",
         "trump_suit",
-        "unbeaten",
         "version",
     )
 
@@ -146,38 +152,43 @@ class Match:
         """A match before its first event."""
         self.match_id = b""
         self.version = 0
-        self.time_us = 0
+        self._record = self._clock_record = Record()
         self.opened_us = 0
         self.requests: dict[bytes, int] = {}
         self.table: Table = _NO_TABLE
-        self.phase: Phase.ValueType = Phase.PHASE_WAITING
-        self.due = Due.NOTHING
+        self.phase: Phase.ValueType = PHASE_WAITING
+        self.due: Due | None = None
+        # The cards.
         self.hands: list[CardMask] = []
+        self.holding = 0  # the seats that hold a card
         self.stock: list[Card] = []
         self.discard: CardMask = 0
         self.trump_card = NO_CARD
         self.trump_suit = NOBODY
-        self._cards: CardMask = 0
         # The bout.
         self.bout = 0
         self.attacker = NOBODY
         self.defender = NOBODY
-        self.pairs: list[Pair] = []
-        self.ranks_on_table: CardMask = 0
-        self.unbeaten = 0
+        self.throwers = 0  # the seats that may throw in (R5.2)
+        self.attacks: list[Card] = []
+        self.beaten_by: dict[Card, Card] = {}
+        self.laid: dict[Card, Laid] = {}
+        self.on_table: CardMask = 0
+        self.ranks_on_table: CardMask = 0  # every card of a rank that lies on the table
         self.cap = 0
-        self.attacks_max = ATTACK_CARDS_MAX
         self.taking = False
-        self.taker = (NOBODY, TookReason.TOOK_REASON_UNSPECIFIED)
         self.passed = 0
-        self.plays: dict[int, Play] = {}
+        # Versions of the illegal plays of the bout, on tricky tables. Known here only to judge a
+        # challenge (R11.4); stored nowhere and shown to nobody (R11.2).
+        self.cheats: set[int] = set()
+        self.taker = (NOBODY, TOOK_REASON_UNSPECIFIED)
         # From bout to bout.
+        self.attacks_max = ATTACK_CARDS_MAX
         self.next_leader = NOBODY
         self.in_play = 0
-        self.places: list[tuple[int, int]] = []  # (place, seat), as they went out; R12.4 orders
+        self.places: list[tuple[int, int]] = []  # (place, seat) in the order of R12.4
         self.dry_bouts = 0
-        # The clock.
-        self.clock_us = 0
+        # Time and end.
         self.timeouts: list[int] = []
         self.timed_out = NOBODY
         self.ending: Result | None = None
@@ -185,84 +196,114 @@ class Match:
 
     # --- reading -------------------------------------------------------------------------------
 
-    def request_version(self, actor_id: str, request_id: bytes) -> int | None:
-        """The version of the first record of a command of this actor, or None if there is none."""
-        return self.requests.get(request_id + actor_id.encode())
+    @property
+    def time_us(self) -> int:
+        """The time of the last record."""
+        return _time_us(self._record)
 
-    def next_in_play(self, seat: int) -> int:
-        """The next seat clockwise that is in play."""
+    @property
+    def clock_us(self) -> int:
+        """Since when the seats on the clock are on it; before the deal, when the table opened."""
+        return _time_us(self._clock_record)
+
+    def deadline_us(self) -> int | None:
+        """When the server acts for the seats on the clock or closes the table (R10.2, R10.8)."""
+        if self.phase == PHASE_ENDED:
+            return None
+        if self.phase == PHASE_PLAYING and self.table.turn_us:
+            return self.clock_us + self.table.turn_us
+        return self.clock_us + self.table.idle_us
+
+    def next_in_play(self, seat: int, step: int = 1) -> int:
+        """The next seat clockwise that is in play; with ``step`` -1 the one before."""
         seats = len(self.hands)
-        seat = (seat + 1) % seats
+        seat = (seat + step) % seats
         while not self.in_play >> seat & 1:
-            seat = (seat + 1) % seats
+            seat = (seat + step) % seats
         return seat
 
-    def previous_in_play(self, seat: int) -> int:
-        """The next seat anticlockwise that is in play."""
-        seats = len(self.hands)
-        seat = (seat - 1) % seats
-        while not self.in_play >> seat & 1:
-            seat = (seat - 1) % seats
-        return seat
-
-    def throwers(self) -> int:
-        """The seats that may throw in (R5.2)."""
-        others = self.in_play & ~(1 << self.defender)
-        if self.table.throw_in_all:
-            return others
-        neighbours = 1 << self.next_in_play(self.defender)
-        neighbours |= 1 << self.previous_in_play(self.defender)
-        return neighbours & others
+    @property
+    def unbeaten(self) -> int:
+        """The number of attack cards that nothing has beaten yet."""
+        return len(self.attacks) - len(self.beaten_by)
 
     def awaited(self) -> int:
         """The seats whose pass the bout waits for, once it could close (R7.3, R11.5)."""
         if self.table.tricky:
             return self.in_play & ~(1 << self.defender) & ~self.passed
-        if len(self.pairs) >= self.cap:
+        if len(self.attacks) >= self.cap:
             return 0
-        throwers = self.throwers() & ~self.passed
-        for seat, hand in enumerate(self.hands):
-            if not hand:
-                throwers &= ~(1 << seat)
-        return throwers
+        return self.throwers & self.holding & ~self.passed
 
     def on_clock(self) -> int:
         """The seats that the table waits for (R10.1, R10.7)."""
-        if self.phase != Phase.PHASE_PLAYING or self.due is not Due.NOTHING:
+        if self.phase != PHASE_PLAYING or self.due is not None:
             return 0
-        if not self.pairs:
+        if not self.attacks:
             return 1 << self.attacker
         if self.unbeaten and not self.taking:
             return 1 << self.defender
         return self.awaited()
 
-    def deadline_us(self) -> int | None:
-        """When the server acts for the seats on the clock or closes the table (R10.2, R10.8)."""
-        if self.phase == Phase.PHASE_ENDED:
-            return None
-        if self.phase == Phase.PHASE_PLAYING and self.table.turn_us:
-            return self.clock_us + self.table.turn_us
-        return self.clock_us + self.table.idle_us
-
     def drawing_order(self) -> list[int]:
         """The seats in play, attacker first, then clockwise, the defender last (R8.2)."""
-        seats = len(self.hands)
-        order = [(self.attacker + step) % seats for step in range(seats)]
-        return [s for s in order if self.in_play >> s & 1 and s != self.defender] + [self.defender]
+        order = []
+        seat = self.attacker
+        for _ in range(self.in_play.bit_count() - 1):
+            order.append(seat)
+            seat = self.next_in_play(seat)
+            if seat == self.defender:
+                seat = self.next_in_play(seat)
+        order.append(self.defender)
+        return order
 
     def table_cards(self) -> list[Card]:
         """Every card on the table: each attack card followed by what beat it, if anything."""
-        return [card for pair in self.pairs for card in (pair.attack, pair.defence) if card]
+        beaten_by = self.beaten_by
+        cards = []
+        for attack in self.attacks:
+            cards.append(attack)
+            if attack in beaten_by:
+                cards.append(beaten_by[attack])
+        return cards
+
+    def draws_due(self) -> list[tuple[int, list[Card]]]:
+        """What each seat draws when `Due.DRAW`: (seat, cards in the order drawn) (R8)."""
+        draws = []
+        left = len(self.stock)
+        for seat in self.drawing_order():
+            count = min(HAND_SIZE - self.hands[seat].bit_count(), left)
+            if count > 0:
+                draws.append((seat, self.stock[left - count : left][::-1]))
+                left -= count
+        return draws
+
+    def outs_due(self) -> list[int]:
+        """The seats that are out when `Due.GO_OUT`, in rising order (R9.1, R9.4)."""
+        if self.stock or not self.in_play & ~self.holding:
+            return []
+        empty = [s for s, hand in enumerate(self.hands) if self.in_play >> s & 1 and not hand]
+        if not self.in_play & self.holding and not self.table.draw_allowed:
+            empty.remove(self.defender)  # R9.4: who laid the last card is the durak
+        return empty
+
+    def result_due(self) -> Finished:
+        """The result when `Due.FINISH`, or of closing the table when nothing is dealt (R3.0)."""
+        ending = self.ending or Result(OUTCOME_CANCELLED)
+        return result_event(self.table, ending, self.places)
 
     def copy(self) -> "Match":
-        """An independent copy, to try events on."""
+        """An independent copy, to try events on. It forgets the requests."""
         twin = Match.__new__(Match)
         for slot in Match.__slots__:
             setattr(twin, slot, getattr(self, slot))
+        twin.requests = {}
         twin.hands = self.hands.copy()
         twin.stock = self.stock.copy()
-        twin.pairs = self.pairs.copy()
-        twin.plays = self.plays.copy()
+        twin.attacks = self.attacks.copy()
+        twin.beaten_by = self.beaten_by.copy()
+        twin.laid = self.laid.copy()
+        twin.cheats = self.cheats.copy()
         twin.places = self.places.copy()
         twin.timeouts = self.timeouts.copy()
         return twin
@@ -271,46 +312,48 @@ class Match:
 
     def apply(self, record: Record) -> None:
         """Fold the next stored record. Raises `CorruptLogError` if it cannot be the next one."""
-        if record.version != self.version + 1:
-            raise CorruptLogError(f"version {record.version} follows version {self.version}")
-        if record.match_id != self.match_id:
-            if self.version:
-                raise CorruptLogError(f"version {record.version} belongs to another match")
+        version = record.version
+        if version != self.version + 1:
+            raise CorruptLogError(f"version {version} follows version {self.version}")
+        if version == 1:
             self.match_id = record.match_id
-        time = record.time
-        time_us = time.seconds * 1_000_000 + time.nanos // 1000
-        if time_us < self.time_us:
-            raise CorruptLogError(f"version {record.version} is earlier than the one before it")
-        self.time_us = time_us
+        elif record.match_id != self.match_id:
+            raise CorruptLogError(f"version {version} belongs to another match")
+        self._record = record
         request_id = record.request_id
         if request_id:
-            self.requests.setdefault(request_id + record.actor_id.encode(), record.version)
+            self.requests.setdefault(request_id, version)
         self.fold_event(record.event)
 
     def fold_event(self, event: Event) -> None:
         """Fold one event at the next version. `apply` is for stored records; this is for trials."""
         self.version += 1
         kind = event.WhichOneof("kind")
-        fold = _FOLDS.get(kind or "")
+        fold = _FOLDS.get(kind)
         if fold is None:
             self._corrupt("an event of a kind that this version does not know")
-        due = self.due
-        if due is not Due.NOTHING and kind not in _KINDS_DUE[due]:
-            self._corrupt(f"{kind} where {due.name} was due")
-        fold(self, getattr(event, kind or ""))
+        if self.due is not None and kind not in _KINDS_DUE[self.due]:
+            self._corrupt(f"{kind} where {self.due.name} was due")
+        fold(self, getattr(event, kind))  # type: ignore[arg-type] # a kind without a fold is gone
 
     def _corrupt(self, fault: str) -> NoReturn:
         raise CorruptLogError(f"version {self.version}: {fault}")
+
+    def _restart_clock(self) -> None:
+        self._clock_record = self._record
+
+    # Before the deal.
 
     def _on_table_opened(self, event: TableOpened) -> None:
         if self.version != 1:
             self._corrupt("the table was opened before")
         self.table = Table.opened(event)
-        self.opened_us = self.clock_us = self.time_us
+        self.opened_us = self.time_us
+        self._restart_clock()
 
     def _on_seat_taken(self, event: SeatTaken) -> None:
         seats = self.table.seats
-        if self.phase != Phase.PHASE_WAITING or event.seat >= len(seats) or seats[event.seat]:
+        if self.phase != PHASE_WAITING or event.seat >= len(seats) or seats[event.seat]:
             self._corrupt(f"seat {event.seat} is not free")
         self.table = self.table.seated(event)
         if self.table.is_full:
@@ -318,198 +361,222 @@ class Match:
 
     def _on_seat_vacated(self, event: SeatVacated) -> None:
         seats = self.table.seats
-        if self.phase != Phase.PHASE_WAITING or event.seat >= len(seats) or not seats[event.seat]:
+        if self.phase != PHASE_WAITING or event.seat >= len(seats) or not seats[event.seat]:
             self._corrupt(f"seat {event.seat} cannot be given up")
         self.table = self.table.vacated(event.seat)
 
     def _on_dealt(self, event: Dealt) -> None:
-        if self.due is not Due.DEAL:
-            self._corrupt("the deal is not due")
         seats = len(self.table.seats)
         hands: list[list[Card]] = [list(hand.cards) for hand in event.hands]
         stock: list[Card] = list(event.stock)
         cards = [card for hand in hands for card in hand] + stock
-        self._cards = mask_of(deck_cards(self.table.settings.deck))
-        shown = stock[-1] if stock else cards[-1]
+        deck = deck_cards(self.table.settings.deck)
         if (
-            len(cards) != self.table.settings.deck
-            or not all(0 < card < 53 for card in cards)
-            or mask_of(cards) != self._cards
+            self.due is not Due.DEAL
+            or sorted(cards) != deck
             or [hand.seat for hand in event.hands] != list(range(seats))
             or any(len(hand) != HAND_SIZE for hand in hands)
-            or event.trump_card != shown
+            or event.trump_card != cards[-1]
             or event.first_attacker >= seats
         ):
-            self._corrupt("the deal is not one of this deck to these seats")
-        self.phase = Phase.PHASE_PLAYING
+            self._corrupt("no deal of this deck to these seats")
+        self.phase = PHASE_PLAYING
         self.hands = [mask_of(hand) for hand in hands]
         self.stock = stock[::-1]
         self.trump_card = event.trump_card
         self.trump_suit = SUIT_OF[event.trump_card]
-        self.in_play = (1 << seats) - 1
+        self.in_play = self.holding = (1 << seats) - 1
         self.timeouts = [0] * seats
         if self.table.five_card_opening:
             self.attacks_max = ATTACK_CARDS_MAX_OPENING
         self.next_leader = event.first_attacker
         self._start_bout()
 
-    def _start_bout(self) -> None:
-        self.bout += 1
-        self.attacker = self.next_leader
-        self.defender = self.next_in_play(self.attacker)
-        self.cap = min(self.hands[self.defender].bit_count(), self.attacks_max)
-        self.due = Due.NOTHING
-        self.clock_us = self.time_us
+    # The bout.
 
-    def _play_card(self, seat: int, card: Card) -> None:
-        """Take a played card from its hand, and note what every played card brings about."""
-        bit = BIT_OF[card] if 0 < card < 53 else 0
-        if not (self.phase == Phase.PHASE_PLAYING and seat < len(self.hands)):
+    def _start_bout(self) -> None:
+        self.due = None
+        self.bout += 1
+        self._face(self.next_leader, self.next_in_play(self.next_leader))
+        self._restart_clock()
+
+    def _face(self, attacker: int, defender: int) -> None:
+        """Make a seat the defender, at a bout's start or at a transfer (R4.3, R5.2, R6.2)."""
+        self.attacker = attacker
+        self.defender = defender
+        self.cap = min(self.hands[defender].bit_count(), self.attacks_max)
+        others = self.in_play & ~(1 << defender)
+        if not self.table.throw_in_all:
+            others &= 1 << self.next_in_play(defender) | 1 << self.next_in_play(defender, -1)
+        self.throwers = others
+
+    def _lay(self, seat: int, card: Card) -> None:
+        """Lay a card on the table; it leaves its hand, and all passes are withdrawn (R5.3)."""
+        if self.phase != PHASE_PLAYING or not 0 < card < 53:
             self._corrupt(f"seat {seat} played out of play")
-        if not self.hands[seat] & bit:
+        bit = BIT_OF[card]
+        hand = self.hands[seat] ^ bit
+        if hand & bit:
             self._corrupt(f"seat {seat} played a card that it does not hold")
-        self.hands[seat] ^= bit
-        self.ranks_on_table |= RANK_MASK[RANK_OF[card]]
+        self.hands[seat] = hand
+        if not hand:
+            self.holding &= ~(1 << seat)
+        self.laid[card] = Laid(seat, self.version)
+        self.on_table |= bit
+        self.ranks_on_table |= RANK_MASK_OF[card]
         self.passed = 0
+        self._clock_record = self._record
         self._acted(seat)
-        self.clock_us = self.time_us
 
     def _acted(self, seat: int) -> None:
         """A seat acted. It did so by itself unless its time had just run out (R10.3)."""
         if self.timed_out == NOBODY:
             self.timeouts[seat] = 0
-            return
-        if self.timed_out != seat:
+        elif self.timed_out == seat:
+            self.timed_out = NOBODY
+            self.due = None
+        else:
             self._corrupt(f"seat {seat} acted where the server acts for seat {self.timed_out}")
-        self.timed_out = NOBODY
-        self.due = Due.NOTHING
 
-    def _note_play(self, seat: int, *, legal: bool) -> None:
-        if self.table.tricky:
-            self.plays[self.version] = Play(seat, legal)
-        elif not legal:
+    def _note_cheat(self) -> None:
+        if not self.table.tricky:
             self._corrupt("an illegal play on a table that is not tricky")
+        self.cheats.add(self.version)
 
     def _on_attacked(self, event: Attacked) -> None:
-        seat, card = event.seat, event.card
-        if not self.pairs:
+        seat = event.seat
+        card = event.card
+        ranks = self.ranks_on_table
+        if not self.attacks:
             if seat != self.attacker:
                 self._corrupt(f"seat {seat} led out of turn")
-        elif not self.throwers() >> seat & 1 or len(self.pairs) >= self.cap:
+            ranks = ALL_CARDS  # R4.1
+        elif not self.throwers >> seat & 1 or len(self.attacks) >= self.cap:
             self._corrupt(f"seat {seat} may not throw in")
-        ranks = self.ranks_on_table if self.pairs else ALL_CARDS  # a lead is any card (R4.1)
-        self._play_card(seat, card)
-        self._note_play(seat, legal=bool(ranks & BIT_OF[card]))
-        self.pairs.append(Pair(card, seat, self.version))
-        self.unbeaten += 1
+        self._lay(seat, card)
+        self.attacks.append(card)
+        if not ranks & BIT_OF[card]:
+            self._note_cheat()
         if self.taking:
-            self._close_if_due()
+            self._close_if_settled()
 
     def _on_defended(self, event: Defended) -> None:
-        seat, card, target = event.seat, event.card, event.attack_card
+        seat = event.seat
+        card = event.card
+        target = event.attack_card
         if seat != self.defender or self.taking:
             self._corrupt(f"seat {seat} may not beat")
-        at = next((at for at, p in enumerate(self.pairs) if p.attack == target), NOBODY)
-        if at == NOBODY or self.pairs[at].defence:
+        if target not in self.attacks or target in self.beaten_by:
             self._corrupt("an attack card beaten that does not lie unbeaten on the table")
-        self._play_card(seat, card)
-        self._note_play(seat, legal=bool(BEATERS[self.trump_suit][target] & BIT_OF[card]))
-        self.pairs[at] = self.pairs[at]._replace(
-            defence=card, defence_seat=seat, defence_version=self.version
-        )
-        self.unbeaten -= 1
-        if not self.unbeaten:
-            self._close_if_due()
+        self._lay(seat, card)
+        self.beaten_by[target] = card
+        if not BEATERS[self.trump_suit][target] & BIT_OF[card]:
+            self._note_cheat()
+        if len(self.beaten_by) == len(self.attacks):
+            self._close_if_settled()
 
     def _on_transferred(self, event: Transferred) -> None:
-        seat, card = event.seat, event.card
-        if not self.table.transfer or seat != self.defender or self.taking or not self.pairs:
+        seat = event.seat
+        card = event.card
+        if not self.table.transfer or seat != self.defender or self.taking or not self.attacks:
             self._corrupt(f"seat {seat} may not transfer")
-        attacks = len(self.pairs) + 1
         target = self.next_in_play(seat)
-        held = self.hands[target].bit_count()
-        if attacks > min(held, self.attacks_max):
+        if len(self.attacks) + 1 > min(self.hands[target].bit_count(), self.attacks_max):
             self._corrupt("a transfer of more cards than the next seat may face")
-        self._play_card(seat, card)
-        self._note_play(
-            seat,
-            legal=self.unbeaten == attacks - 1 and RANK_OF[card] == RANK_OF[self.pairs[0].attack],
-        )
-        self.pairs.append(Pair(card, seat, self.version))
-        self.unbeaten += 1
-        self.attacker = seat
-        self.defender = target
-        self.cap = min(held, self.attacks_max)
+        self._lay(seat, card)
+        if self.beaten_by or RANK_OF[card] != RANK_OF[self.attacks[0]]:
+            self._note_cheat()
+        self.attacks.append(card)
+        self._face(seat, target)
 
     def _on_passed(self, event: Passed) -> None:
         seat = event.seat
-        closing = self.pairs and (self.taking or not self.unbeaten)
-        if not closing or not self.awaited() >> seat & 1:
+        open_attack = self.unbeaten and not self.taking
+        if not self.attacks or open_attack or not self.awaited() >> seat & 1:
             self._corrupt(f"seat {seat} passed where no pass was awaited")
         self._acted(seat)
         self.passed |= 1 << seat
-        self._close_if_due()
+        self._close_if_settled()
 
     def _on_take_declared(self, event: TakeDeclared) -> None:
         if event.seat != self.defender or not self.unbeaten or self.taking:
             self._corrupt(f"seat {event.seat} may not take")
         self._acted(event.seat)
         self.taking = True
-        self.clock_us = self.time_us
-        self._close_if_due()
+        self._restart_clock()
+        self._close_if_settled()
 
-    def _close_if_due(self) -> None:
-        """A bout closes when no pass is awaited any more (R7.1, R7.2, R7.3, R11.5)."""
+    def _close_if_settled(self) -> None:
+        """Close the bout when no pass is awaited any more (R7.1, R7.2, R7.3, R11.5)."""
         if self.awaited():
             return
         if self.taking:
             self.due = Due.TAKE
-            self.taker = (self.defender, TookReason.TOOK_REASON_DECLARED)
+            self.taker = (self.defender, TOOK_REASON_DECLARED)
         else:
             self.due = Due.DISCARD
 
     def _on_challenged(self, event: Challenged) -> None:
         accuser = event.seat
-        play = self.plays.get(event.play_version)
-        if play is None or play.seat == accuser or not self.in_play >> accuser & 1:
+        accused = self.player_of(event.play_version)
+        if accused in (None, accuser) or not self.in_play >> accuser & 1:
             self._corrupt(f"seat {accuser} may not challenge version {event.play_version}")
-        if event.upheld == play.legal:
+        if event.upheld != (event.play_version in self.cheats):
             self._corrupt("the verdict of a challenge is wrong")
         self._acted(accuser)
         self.due = Due.TAKE
         if event.upheld:
-            self.taker = (play.seat, TookReason.TOOK_REASON_CHEAT)
+            self.taker = (accused, TOOK_REASON_CHEAT)
         else:
-            self.taker = (accuser, TookReason.TOOK_REASON_FALSE_ACCUSATION)
+            self.taker = (accuser, TOOK_REASON_FALSE_ACCUSATION)
+
+    def player_of(self, play_version: int) -> int | None:
+        """Who made this play of the running bout, or None if it is none (R11.3)."""
+        if not self.table.tricky:
+            return None
+        for laid in self.laid.values():
+            if laid.version == play_version:
+                return laid.seat
+        return None
+
+    # After the bout.
 
     def _on_took(self, event: Took) -> None:
-        if self.due is not Due.TAKE or event != self.took():
+        seat, reason = self.taker
+        if (
+            self.due is not Due.TAKE
+            or event.seat != seat
+            or event.reason != reason
+            or event.cards != self.table_cards()
+        ):
             self._corrupt("a seat took what it does not have to take")
-        self.hands[event.seat] |= mask_of(event.cards)
+        self.hands[seat] |= self.on_table
+        self.holding |= 1 << seat
         self.dry_bouts += 1
         # Only a defender who takes is passed over (R7.2, R11.4).
-        took_defender = event.seat == self.defender
-        self._clear_table(self.defender if not took_defender else NOBODY)
+        self._clear_table(self.defender if seat != self.defender else NOBODY)
 
     def _on_discarded(self, event: Discarded) -> None:
-        if self.due is not Due.DISCARD or event != self.discarded():
+        if self.due is not Due.DISCARD or event.cards != self.table_cards():
             self._corrupt("the wrong cards were discarded")
-        self.discard |= mask_of(event.cards)
+        self.discard |= self.on_table
         self.dry_bouts = 0
         self.attacks_max = ATTACK_CARDS_MAX  # R4.3: from the first successful defence on
         self._clear_table(self.defender)
 
     def _clear_table(self, leader: int) -> None:
-        """Close the bout: ``leader`` attacks next, or, for NOBODY, the seat after the defender."""
+        """End the bout: ``leader`` attacks next, or, for NOBODY, the seat after the defender."""
         self.next_leader = leader
-        self.pairs.clear()
-        self.plays.clear()
+        self.attacks.clear()
+        self.beaten_by.clear()
+        self.laid.clear()
+        self.cheats.clear()
+        self.on_table = 0
         self.ranks_on_table = 0
-        self.unbeaten = 0
         self.taking = False
         self.passed = 0
         if self.stock and any(
-            self.in_play >> seat & 1 and hand.bit_count() < HAND_SIZE
+            hand.bit_count() < HAND_SIZE and self.in_play >> seat & 1
             for seat, hand in enumerate(self.hands)
         ):
             self.due = Due.DRAW
@@ -517,26 +584,30 @@ class Match:
             self._settle_draws()
 
     def _on_drew(self, event: Drew) -> None:
-        if self.due is not Due.DRAW or event != self.drew():
-            self._corrupt("the wrong cards were drawn")
-        for draw in event.draws:
-            self.hands[draw.seat] |= mask_of(draw.cards)
-            del self.stock[-len(draw.cards) :]
+        draws = self.draws_due()
+        if self.due is not Due.DRAW or len(event.draws) != len(draws):
+            self._corrupt("the wrong seats drew")
+        for (seat, cards), draw in zip(draws, event.draws, strict=True):
+            if draw.seat != seat or draw.cards != cards:
+                self._corrupt("the wrong cards were drawn")
+            self.hands[seat] |= mask_of(cards)
+            self.holding |= 1 << seat
+            del self.stock[-len(cards) :]
         self._settle_draws()
 
     def _settle_draws(self) -> None:
-        if self.going_out():
+        if self.outs_due():
             self.due = Due.GO_OUT
         else:
             self._settle_outs()
 
     def _on_went_out(self, event: WentOut) -> None:
-        if self.due is not Due.GO_OUT or event != self.went_out():
+        outs = self.outs_due()
+        place = len(self.places) + 1  # R9.2
+        if self.due is not Due.GO_OUT or event.seats != outs or event.place != place:
             self._corrupt("the wrong seats went out")
-        for seat in self.drawing_order():
-            if seat in event.seats:
-                self.places.append((event.place, seat))
-        for seat in event.seats:
+        self.places += [(place, seat) for seat in self.drawing_order() if seat in outs]
+        for seat in outs:
             self.in_play &= ~(1 << seat)
         self._settle_outs()
 
@@ -544,15 +615,17 @@ class Match:
         """Read the result, now that the bout is closed and all is drawn (R9); or go on."""
         left = self.in_play.bit_count()
         if left == 1:
-            self._end(Outcome.OUTCOME_PLAYED_OUT, durak=self.in_play.bit_length() - 1)
+            self._end(OUTCOME_PLAYED_OUT, durak=self.in_play.bit_length() - 1)
         elif left == 0 or self.dry_bouts >= DRY_BOUTS_MAX:
-            self._end(Outcome.OUTCOME_DRAW)
+            self._end(OUTCOME_DRAW)
         else:
             if self.next_leader == NOBODY:
                 self.next_leader = self.next_in_play(self.defender)
             elif not self.in_play >> self.next_leader & 1:  # R7.4
                 self.next_leader = self.next_in_play(self.next_leader)
             self._start_bout()
+
+    # Time and end.
 
     def _on_timed_out(self, event: TimedOut) -> None:
         seat = event.seat
@@ -564,90 +637,35 @@ class Match:
 
     def _on_left(self, event: Left) -> None:
         seat = event.seat
-        if self.phase != Phase.PHASE_PLAYING or seat >= len(self.hands):
+        if self.phase != PHASE_PLAYING or seat >= len(self.hands):
             self._corrupt(f"seat {seat} left a match that is not in play")
         if self.timed_out not in (NOBODY, seat):
             self._corrupt(f"seat {seat} left where seat {self.timed_out} timed out")
-        self._end(Outcome.OUTCOME_ABANDONED, leaver=seat)
+        self._end(OUTCOME_ABANDONED, leaver=seat)
 
     def _end(self, outcome: Outcome.ValueType, durak: int = NOBODY, leaver: int = NOBODY) -> None:
         self.due = Due.FINISH
         self.ending = Result(outcome, durak, leaver)
 
     def _on_finished(self, event: Finished) -> None:
-        if self.phase == Phase.PHASE_WAITING and self.due is Due.NOTHING and self.version > 1:
-            self._end(Outcome.OUTCOME_CANCELLED)
-        if self.due is not Due.FINISH or event != self.finished():
+        cancelling = self.phase == PHASE_WAITING and self.version > 1
+        if not (cancelling or self.due is Due.FINISH) or event != self.result_due():
             self._corrupt("the result is not the one that the rules give")
-        self.phase = Phase.PHASE_ENDED
-        self.due = Due.NOTHING
+        self.phase = PHASE_ENDED
+        self.due = None
         self.result = Finished()
         self.result.CopyFrom(event)
 
-    # --- what is due ---------------------------------------------------------------------------
 
-    def took(self) -> Took:
-        """Who picks up the table, and why, when `Due.TAKE`."""
-        seat, reason = self.taker
-        return Took(seat=seat, cards=self.table_cards(), reason=reason)
-
-    def discarded(self) -> Discarded:
-        """What goes to the discard pile when `Due.DISCARD`."""
-        return Discarded(cards=self.table_cards())
-
-    def drew(self) -> Drew:
-        """Who draws what when `Due.DRAW` (R8)."""
-        draws = []
-        left = len(self.stock)
-        for seat in self.drawing_order():
-            count = min(HAND_SIZE - self.hands[seat].bit_count(), left)
-            if count > 0:
-                cards = self.stock[left - count : left]
-                draws.append(SeatDraw(seat=seat, cards=reversed(cards)))
-                left -= count
-        return Drew(draws=draws)
-
-    def going_out(self) -> list[int]:
-        """The seats that are out now, in rising order (R9.1, R9.4)."""
-        if self.stock:
-            return []
-        empty = [s for s, hand in enumerate(self.hands) if self.in_play >> s & 1 and not hand]
-        if len(empty) == self.in_play.bit_count() and not self.table.draw_allowed:
-            empty.remove(self.defender)  # R9.4: who laid the last card is the durak
-        return empty
-
-    def went_out(self) -> WentOut:
-        """Who goes out, and with which place, when `Due.GO_OUT` (R9.2)."""
-        return WentOut(seats=self.going_out(), place=len(self.places) + 1)
-
-    def cancelled(self) -> Finished:
-        """The result of closing this table before the deal (R3.0)."""
-        return result_event(self.table, Result(Outcome.OUTCOME_CANCELLED), ())
-
-    def finished(self) -> Finished:
-        """The result when `Due.FINISH`."""
-        if self.ending is None:
-            self._corrupt("no result is due")
-        return result_event(self.table, self.ending, self.places)
+def _time_us(record: Record) -> int:
+    return record.time.seconds * MICROSECONDS + record.time.nanos // 1000
 
 
 _NO_TABLE = Table.opened(TableOpened())
 
-_FOLDS: Final[dict[str, Callable[[Match, "object"], None]]] = {
+_FOLDS: Final[dict[str | None, Callable[[Match, Any], None]]] = {
     field.name: getattr(Match, f"_on_{field.name}")
     for field in Event.DESCRIPTOR.oneofs_by_name["kind"].fields
-}
-
-# What is folded where something is due. A player can leave at any moment between two commands, so
-# `left` only stands beside the server's act for a seat that timed out.
-_KINDS_DUE: Final = {
-    Due.DEAL: ("dealt",),
-    Due.SERVER_ACT: ("attacked", "take_declared", "passed", "left"),
-    Due.DISCARD: ("discarded",),
-    Due.TAKE: ("took",),
-    Due.DRAW: ("drew",),
-    Due.GO_OUT: ("went_out",),
-    Due.FINISH: ("finished",),
 }
 
 

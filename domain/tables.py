@@ -6,8 +6,8 @@ Like `domain.decide`, these give the events of a command, or a refusal, and chan
 import uuid
 from typing import Final
 
+from domain.consequences import with_consequences
 from domain.deal import seed_hash
-from domain.decide import with_consequences
 from domain.match import Match
 from domain.presets import PRESETS
 from domain.refusal import FieldFault, Refusal
@@ -22,7 +22,7 @@ from durak.v1.events_pb2 import (
     TableOpened,
 )
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
-from durak.v1.table_pb2 import Phase
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
 
 RULES_VERSION: Final = "1.0.0"
 SEATS_MAX: Final = 6
@@ -121,7 +121,7 @@ def rematch_table(
     """Open the table that plays a finished match again: same settings, seats kept (R13.1)."""
     if old.table.seat_of(caller_id) is None:
         return Refusal(Reason.ERROR_REASON_NOT_SEATED)
-    if old.phase != Phase.PHASE_ENDED or old.result is None:
+    if old.phase != PHASE_ENDED or old.result is None:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_ENDED, "R9")
     if old.result.outcome == Outcome.OUTCOME_CANCELLED:
         return Refusal(Reason.ERROR_REASON_REMATCH_IMPOSSIBLE, "R9.6")
@@ -149,7 +149,7 @@ def take_seat(
 
     ``seat`` is the seat wanted; None is the one kept for the player, or the lowest free one.
     """
-    if match.phase != Phase.PHASE_WAITING:
+    if match.phase != PHASE_WAITING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
     if match.table.seat_of(player_id) is not None:
         return Refusal(Reason.ERROR_REASON_ALREADY_SEATED, "R3.0")
@@ -171,7 +171,7 @@ def seat_bot(
     match: Match, caller_id: str, seat: int | None, level: BotLevel.ValueType, bot_seed: int
 ) -> list[Event] | Refusal:
     """Sit a bot down, for the player who opened the table; the last seat taken deals the cards."""
-    if match.phase != Phase.PHASE_WAITING:
+    if match.phase != PHASE_WAITING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
     if caller_id != match.table.owner_id:
         return Refusal(Reason.ERROR_REASON_NOT_OWNER, "R3.0")
@@ -201,9 +201,9 @@ def _free_seat(match: Match, wanted: int | None) -> int | Refusal:
 
 def leave(match: Match, seat: int) -> list[Event] | Refusal:
     """Give up a seat: before the deal it is free again, after it the match is abandoned (R10.4)."""
-    if match.phase == Phase.PHASE_WAITING:
+    if match.phase == PHASE_WAITING:
         return with_consequences(match, Event(seat_vacated=SeatVacated(seat=seat)))
-    if match.phase != Phase.PHASE_PLAYING:
+    if match.phase != PHASE_PLAYING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_IN_PLAY, "R10.4")
     left = Left(seat=seat, reason=LeftReason.LEFT_REASON_RESIGNED)
     return with_consequences(match, Event(left=left))
@@ -213,6 +213,6 @@ def cancel(match: Match, caller_id: str) -> list[Event] | Refusal:
     """Close a table before the deal, for the player who opened it (R3.0)."""
     if caller_id != match.table.owner_id:
         return Refusal(Reason.ERROR_REASON_NOT_OWNER, "R3.0")
-    if match.phase != Phase.PHASE_WAITING:
+    if match.phase != PHASE_WAITING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
-    return [Event(finished=match.cancelled())]
+    return [Event(finished=match.result_due())]

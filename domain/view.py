@@ -17,7 +17,7 @@ from domain.table import MICROSECONDS, Seat
 from durak.v1.cards_pb2 import Suit
 from durak.v1.events_pb2 import Event, SeatDraw
 from durak.v1.match_service_pb2 import MatchSummary
-from durak.v1.table_pb2 import Phase, SeatView, TableCard, TableView
+from durak.v1.table_pb2 import PHASE_PLAYING, SeatView, TableCard, TableView
 
 _SUITS = Suit.values()  # by number, so that suit 0 of the core is value 1 of the contract
 
@@ -33,7 +33,7 @@ def timestamp(time_us: int) -> Timestamp:
 def table_view(match: Match, viewer: Viewer) -> TableView:
     """The table as the player on seat ``viewer``, or a spectator (None), sees it."""
     table = match.table
-    playing = match.phase == Phase.PHASE_PLAYING
+    playing = match.phase == PHASE_PLAYING
     deadline_us = match.deadline_us()
     view = TableView(
         match_id=str(uuid.UUID(bytes=match.match_id)),
@@ -50,21 +50,11 @@ def table_view(match: Match, viewer: Viewer) -> TableView:
         trump_card=match.trump_card,
         stock_count=len(match.stock),
         discard_count=match.discard.bit_count(),
-        table=[
-            TableCard(
-                attack_card=pair.attack,
-                attack_seat=pair.attack_seat,
-                attack_version=pair.attack_version,
-                defence_card=pair.defence,
-                defence_seat=pair.defence_seat,
-                defence_version=pair.defence_version,
-            )
-            for pair in match.pairs
-        ],
+        table=[_table_card(match, attack) for attack in match.attacks],
         attacker=match.attacker if playing else None,
         defender=match.defender if playing else None,
         taking=match.taking,
-        attacks_left=max(0, match.cap - len(match.pairs)) if playing else 0,
+        attacks_left=max(0, match.cap - len(match.attacks)) if playing else 0,
         on_clock=seats_in(match.on_clock()),
         deadline=None if deadline_us is None else timestamp(deadline_us),
         bout=match.bout,
@@ -77,6 +67,18 @@ def table_view(match: Match, viewer: Viewer) -> TableView:
         view.hand.extend(cards_in(match.hands[viewer]))
         view.moves.CopyFrom(legal_moves(match, viewer))
     return view
+
+
+def _table_card(match: Match, attack: Card) -> TableCard:
+    laid = match.laid[attack]
+    card = TableCard(attack_card=attack, attack_seat=laid.seat, attack_version=laid.version)
+    defence = match.beaten_by.get(attack)
+    if defence:
+        laid = match.laid[defence]
+        card.defence_card = defence
+        card.defence_seat = laid.seat
+        card.defence_version = laid.version
+    return card
 
 
 def seats_in(mask: int) -> list[int]:

@@ -1,0 +1,140 @@
+"""Bots (R14): move for the seats that bots have, by the same way as everybody.
+
+A bot chooses from the view of its seat and the events shown to that seat, nothing else, and its
+move is a command like any, bound to the version that it was chosen on. It is woken by the replica
+that stored the change that made it its turn. Should that replica die, the time by which somebody
+must look at the match stands in the log, and another one takes over (see sweeper.py).
+"""
+
+import asyncio
+from concurrent.futures import Executor
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+import structlog
+
+from domain import bots
+from domain.decide import decide
+from domain.view import seats_in, table_view
+from durak.v1 import errors_pb2 as reasons
+from durak.v1.events_pb2 import ActorKind
+from durak.v1.settings_pb2 import BotLevel
+from durak.v1.table_pb2 import Move, Phase
+from eventstore import StoreError
+from service.commands import Command
+from service.errors import Refused
+from service.live import LiveMatch
+from service.live_matches import LiveMatches
+
+_log = structlog.get_logger(__name__)
+
+_QUICK: Final = frozenset({BotLevel.BOT_LEVEL_EASY})
+"""Levels that choose within microseconds, on the spot. Others think in the executor."""
+
+
+class BotRunner:
+    """Moves for the bots of live matches: at most one task for each match."""
+
+    def __init__(self, matches: LiveMatches, executor: Executor) -> None:
+        """Play at these matches. `executor` is where bots think that need long.
+
+        It gets plain functions with messages as arguments, so it can be one of threads or of
+        processes; how many think at once is its own limit.
+        """
+        self._matches = matches
+        self._executor = executor
+        self._tasks: dict[bytes, asyncio.Task[None]] = {}
+        self._is_closed = False
+
+    def changed(self, live: LiveMatch, *, own: bool) -> None:
+        """Wake the bots of a match after a change that this replica has stored."""
+        if own and live.has_bots:
+            self.wake(live)
+
+    def wake(self, live: LiveMatch) -> None:
+        """See whether it is a bot's turn, and move."""
+        if self._is_closed or live.match_id in self._tasks:
+            return
+        if _seat_to_move(live) is not None:
+            task = self._matches.loop.create_task(self._play(live.match_id))
+            self._tasks[live.match_id] = task
+
+    async def close(self) -> None:
+        """Move no more. A move that is being stored is seen through by its match."""
+        self._is_closed = True
+        tasks = tuple(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _play(self, match_id: bytes) -> None:
+        """Move until it is no bot's turn."""
+        try:
+            with self._matches.pinned(match_id) as live:
+                while (seat := _seat_to_move(live)) is not None:
+                    await asyncio.sleep(self._matches.config.bot_delay_seconds)
+                    await self._move(live, seat)
+        except (Refused, StoreError) as error:
+            # Somebody will look at the match again at the time that stands in the log.
+            _log.warning("bot stopped", match_id=match_id.hex(), error=str(error))
+        except Exception as error:  # noqa: BLE001 - as above; the fault is ours
+            _log.error("bot stopped", match_id=match_id.hex(), exc_info=error)
+        finally:
+            del self._tasks[match_id]
+
+    async def _move(self, live: LiveMatch, seat: int) -> None:
+        """Choose a move for a seat and make it, unless the match goes on meanwhile."""
+        if _seat_to_move(live) != seat:
+            return
+        version = live.match.version
+        move = await self._choose(live, seat)
+        command = Command(
+            live.match_id,
+            lambda match, _: decide(match, seat, move),
+            actor_kind=ActorKind.ACTOR_KIND_BOT,
+            expected_version=version,
+        )
+        try:
+            await live.submit(partial(live.perform, command))
+            self._matches.counters.bot_moves += 1
+        except Refused as refused:
+            if refused.refusal.reason != reasons.ERROR_REASON_STALE_VERSION:
+                raise
+
+    async def _choose(self, live: LiveMatch, seat: int) -> Move:
+        match = live.match
+        occupant = match.table.seats[seat]
+        assert occupant is not None
+        view = table_view(match, seat)
+        history = live.history(seat)
+        level = occupant.bot_level
+        seed = _move_seed(occupant.bot_seed, match.version)
+        if level in _QUICK:
+            return bots.choose(level, view, history, seed)
+        thinking = self._matches.loop.run_in_executor(
+            self._executor, bots.choose, level, view, tuple(history), seed
+        )
+        try:
+            return await asyncio.wait_for(thinking, self._matches.config.bot_think_seconds)
+        except TimeoutError:
+            return bots.choose(BotLevel.BOT_LEVEL_EASY, view, history, seed)
+
+
+def _move_seed(bot_seed: int, version: int) -> int:
+    """What the choice at one version is drawn from: another for each move, and repeatable."""
+    digest = sha256(bot_seed.to_bytes(8) + version.to_bytes(4)).digest()
+    return int.from_bytes(digest[:8])
+
+
+def _seat_to_move(live: LiveMatch) -> int | None:
+    """The first seat with a bot that the table waits for (R10.1), if any."""
+    match = live.match
+    if not live.has_bots or match.phase != Phase.PHASE_PLAYING:
+        return None
+    seats = match.table.seats
+    for seat in seats_in(match.on_clock()):
+        occupant = seats[seat]
+        if occupant is not None and occupant.is_bot:
+            return seat
+    return None

@@ -1,0 +1,147 @@
+"""The settings of the service: environment variables `DURAK_…`, or keyword arguments.
+
+Every limit, interval and timeout of the service stands here with its default. Names end in their
+unit.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Count = Annotated[int, Field(gt=0, le=10_000_000)]
+
+
+class Config(BaseSettings):
+    """All settings. Frozen; raises pydantic.ValidationError for a value out of range."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="DURAK_", frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    # Where things are.
+    listen_host: str = "127.0.0.1"
+    """The address to listen on; `[::]` or `0.0.0.0` for all."""
+    listen_port: Annotated[int, Field(ge=0, le=65_535)] = 50_051
+    """The port; 0 lets the system choose."""
+    data_dir: Path = Path(".durak")
+    """Where the embedded Postgres and the development key live."""
+    database_url: SecretStr | None = None
+    """The Postgres to use, migrated (`durak migrate`). Without it an embedded one is run."""
+
+    # TLS.
+    tls_certificate: Path | None = None
+    """PEM file with the certificate chain. With `tls_key` the service speaks TLS alone."""
+    tls_key: Path | None = None
+    """PEM file with the private key of the certificate."""
+
+    # Tokens.
+    token_issuer: str = "durak"  # noqa: S105 - a name
+    """What `iss` must be."""
+    token_audience: str = "durak"  # noqa: S105 - a name
+    """What `aud` must be, or contain."""
+    token_jwks: str | None = None
+    """Path or address of the issuer's public keys. Without it a development key is made."""
+    token_jwks_refresh_seconds: Seconds = 300.0
+    """How old the keys may get before they are read again."""
+    token_jwks_retry_seconds: Seconds = 30.0
+    """How long after a look at the keys a token with an unknown key id may cause another."""
+    token_jwks_timeout_seconds: Seconds = 5.0
+    """How long reading the keys may take."""
+    token_leeway_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
+    """How far the issuer's clock may be ahead of ours."""
+    token_cache_size: Count = 20_000
+    """How many verified tokens are remembered."""
+
+    # Limits of the calls.
+    receive_limit_bytes: Count = 64 * 1024
+    """The largest message taken from a client."""
+    metadata_limit_bytes: Count = 16 * 1024
+    """The largest metadata taken from a client."""
+    connection_streams_limit: Count = 1_000
+    """Calls at once on one connection."""
+    calls_limit: Count = 2_000
+    """Unary calls and commands of sessions running at once, in all. Beyond: OVERLOADED."""
+    caller_calls_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 100.0
+    """How fast one caller may call for long; 0 is no limit. Beyond: RATE_LIMITED."""
+    caller_calls_burst: Count = 200
+    """How many calls one caller may make at once after a rest."""
+    callers_remembered: Count = 100_000
+    """For how many callers the rate is kept; beyond, who called longest ago is forgotten."""
+    caller_watches_limit: Count = 32
+    """Watches and sessions that one caller may have open. Beyond: TOO_MANY_WATCHES."""
+    watches_limit: Count = 20_000
+    """Watches and sessions open in all. Beyond: OVERLOADED."""
+    public_streams_limit: Count = 256
+    """Open streams of callers without a token (health, reflection), in all. Beyond: OVERLOADED."""
+
+    # Connections.
+    keepalive_interval_seconds: Seconds = 60.0
+    """How long a connection may be silent before the server asks whether it is alive."""
+    keepalive_timeout_seconds: Seconds = 20.0
+    """How long the answer may take before the connection counts as lost, with its calls."""
+    client_ping_least_seconds: Seconds = 10.0
+    """How often clients may ping; the guide for clients tells them 30 seconds."""
+
+    # Life and end of the process.
+    readiness_interval_seconds: Seconds = 2.0
+    """How often the database is asked whether it is there."""
+    drain_seconds: Seconds = 10.0
+    """How long running commands may take when the service stops."""
+    session_grace_seconds: Seconds = 2.0
+    """How long the running commands of a session may take when its token expires."""
+
+    # Matches.
+    live_matches_limit: Count = 10_000
+    """Matches held in memory; beyond, the one used longest ago is dropped and folded anew later."""
+    conflict_retries: Count = 8
+    """How often a command is decided again because the match changed. Beyond: CONTENTION."""
+    watch_queue_events: Count = 256
+    """Events that may wait for a slow watcher. Beyond: SLOW_WATCHER."""
+    watch_page_events: Count = 500
+    """Events that a watch reads from the log at a time while it catches up."""
+    session_requests_limit: Count = 64
+    """Requests of a session that may be unanswered; beyond, no more are read from it."""
+    heartbeat_seconds: Seconds = 15.0
+    """How often a silent watch gets a sign of life."""
+    idle_limit_seconds: Annotated[int, Field(gt=0, le=31_536_000)] = 86_400
+    """How long a table without a timer waits for a seat, and for its players (R10.8)."""
+    sweep_interval_seconds: Seconds = 1.0
+    """How often the log is searched for matches whose time is up."""
+    sweep_grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
+    """How long the replica that has a match in memory is given to see to it before others do."""
+    sweep_batch_matches: Count = 200
+    """How many matches one search finds; where there are more, another follows at once."""
+
+    # Bots.
+    bot_delay_seconds: Annotated[float, Field(ge=0, le=60)] = 0.0
+    """How long a bot waits before it moves, so that people can follow."""
+    bot_turn_seconds: Seconds = 5.0
+    """How long a bot's turn may take before other replicas look after it."""
+    bot_think_seconds: Seconds = 2.0
+    """How long a bot that thinks may think; after that it moves as an easy one."""
+    bot_threads: Annotated[int, Field(gt=0, le=64)] = 1
+    """How many bots think at the same time."""
+
+    # What the operator sees.
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least severe log lines written. `debug` has one for every call."""
+    log_format: Literal["json", "console"] = "json"
+    """JSON lines, or lines in colour for a person at a terminal."""
+    otlp_endpoint: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DURAK_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+    )
+    """Where traces and metrics go, by OTLP over gRPC. Without it nothing is sent anywhere."""
+    trace_sample_ratio: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """The share of calls traced, where the caller has not decided."""
+    metrics_interval_seconds: Seconds = 30.0
+    """How often metrics are sent."""
+
+    @model_validator(mode="after")
+    def _whole_tls(self) -> "Config":
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("tls_certificate and tls_key go together")
+        return self

@@ -1,0 +1,76 @@
+"""Everything that runs the matches of this process, wired together."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from opentelemetry.metrics import CallbackOptions, Meter, Observation
+
+from eventstore import EventStore
+from service.bot_runner import BotRunner
+from service.config import Config
+from service.desk import Desk
+from service.follower import follow
+from service.limits import Limits
+from service.live_matches import LiveMatches, system_now_us
+from service.match_service import MatchService
+from service.sweeper import Sweeper
+from service.watch import Watches
+
+
+class Engine:
+    """Live matches, the desk and the watches over them, the tail, the bots and the clock."""
+
+    def __init__(
+        self,
+        store: EventStore,
+        config: Config,
+        limits: Limits,
+        now_us: Callable[[], int] = system_now_us,
+    ) -> None:
+        """Wire it all together; `start` sets it going. Make it inside a running event loop."""
+        self.matches = LiveMatches(store, config, now_us)
+        self.watches = Watches(self.matches, config)
+        self.desk = Desk(self.matches, config.idle_limit_seconds)
+        self.servicer = MatchService(self.matches, self.desk, self.watches, limits)
+        self._thinkers = ThreadPoolExecutor(config.bot_threads, thread_name_prefix="bot")
+        self.bots = BotRunner(self.matches, self._thinkers)
+        self.sweeper = Sweeper(self.matches, self.bots)
+        self.matches.observers += [self.sweeper, self.bots]
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Follow the tail, and keep the clocks."""
+        loop = asyncio.get_running_loop()
+        self._tasks = [
+            loop.create_task(follow(self.matches.store, self.matches), name="tail"),
+            loop.create_task(self.sweeper.run(), name="sweeper"),
+        ]
+
+    async def stop(self) -> None:
+        """Stop bots and clocks, and wait for what is being stored. Calls must have ended before."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.sweeper.close()
+        await self.bots.close()
+        await self.matches.join()
+        self._thinkers.shutdown(wait=False, cancel_futures=True)
+
+    def observe(self, meter: Meter) -> None:
+        """Report the numbers that the engine counts anyway."""
+        counters = self.matches.counters
+
+        def report(name: str, read: Callable[[], int]) -> None:
+            def callback(_: CallbackOptions) -> list[Observation]:
+                return [Observation(read())]
+
+            meter.create_observable_counter(f"durak.{name}", [callback])
+
+        for name in counters.__slots__:
+            report(name, lambda name=name: getattr(counters, name))  # type: ignore[misc]
+
+        def live(_: CallbackOptions) -> list[Observation]:
+            return [Observation(len(self.matches))]
+
+        meter.create_observable_gauge("durak.matches.live", [live])

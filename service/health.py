@@ -1,0 +1,66 @@
+"""The standard health service (grpc.health.v1), with liveness and readiness as separate names.
+
+`liveness`: the process works; it stays SERVING while the service stops, so that nobody kills it then.
+`readiness`: it takes calls, which needs the database. The empty name and those of the services are
+the same as `readiness`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import grpc
+from grpc import aio
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthServicer
+
+LIVENESS = "liveness"
+READINESS = "readiness"
+
+Context = aio.ServicerContext[Any, Any]
+
+
+class Health(HealthServicer):
+    """Says how the service is.
+
+    Not the ready-made servicer of grpcio-health-checking: that one holds a lock while it writes, so
+    that one watcher who does not read keeps the service from ever changing its state, and forgets
+    the other watchers of a name when one of them leaves.
+    """
+
+    def __init__(self, services: Iterable[str]) -> None:
+        """Begin alive and not ready; `services` are the full names of those that readiness is for."""
+        self._ready_names = ("", READINESS, *services)
+        self._statuses = dict.fromkeys(self._ready_names, HealthCheckResponse.NOT_SERVING)
+        self._statuses[LIVENESS] = HealthCheckResponse.SERVING
+        self._changed = asyncio.Event()
+
+    def set_ready(self, ready: bool) -> None:  # noqa: FBT001 - the one thing that it sets
+        """Say whether the service takes calls, and tell those who watch."""
+        status = HealthCheckResponse.SERVING if ready else HealthCheckResponse.NOT_SERVING
+        if self._statuses[READINESS] == status:
+            return
+        for name in self._ready_names:
+            self._statuses[name] = status
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def Check(self, request: HealthCheckRequest, context: Context) -> HealthCheckResponse:
+        """How a service is now; NOT_FOUND for one that is not here, as the protocol has it."""
+        status = self._statuses.get(request.service)
+        if status is None:
+            await context.abort(grpc.StatusCode.NOT_FOUND, "there is no such service here")
+        return HealthCheckResponse(status=status)
+
+    async def Watch(
+        self, request: HealthCheckRequest, context: Context
+    ) -> AsyncIterator[HealthCheckResponse]:
+        """How a service is, now and whenever that changes."""
+        last = None
+        while True:
+            changed = self._changed
+            status = self._statuses.get(request.service, HealthCheckResponse.SERVICE_UNKNOWN)
+            if status != last:
+                last = status
+                yield HealthCheckResponse(status=status)
+            await changed.wait()

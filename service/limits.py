@@ -1,0 +1,134 @@
+"""What one caller, and all callers together, may ask of the service at once."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from durak.v1 import errors_pb2 as reasons
+from service.config import Config
+from service.errors import Refused, refuse
+
+
+class RateLimit:
+    """A token bucket for each caller, kept as one number: when the bucket would be full again.
+
+    (The generic cell rate algorithm, ITU-T I.371.) `remembered` bounds the memory: beyond it the
+    caller who called longest ago, whose bucket is the fullest, is forgotten.
+    """
+
+    def __init__(
+        self,
+        per_second: float,
+        burst: int,
+        remembered: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Allow `burst` calls at once and `per_second` for long; 0 is no limit."""
+        self._interval = 1.0 / per_second if per_second else 0.0
+        self._tolerance = self._interval * (burst - 1)
+        self._remembered = remembered
+        self._clock = clock
+        self._full_at: OrderedDict[str, float] = OrderedDict()
+
+    def __len__(self) -> int:
+        """For how many callers a bucket is kept."""
+        return len(self._full_at)
+
+    def spend(self, caller: str) -> float:
+        """Take one call from the bucket: 0, or the seconds to wait if it is empty (none taken)."""
+        if not self._interval:
+            return 0.0
+        now = self._clock()
+        full_at = self._full_at.get(caller, now)
+        ahead = full_at - now
+        if ahead > self._tolerance:
+            return ahead - self._tolerance
+        self._full_at[caller] = (full_at if ahead > 0 else now) + self._interval
+        self._full_at.move_to_end(caller)
+        if len(self._full_at) > self._remembered:
+            self._full_at.popitem(last=False)
+        return 0.0
+
+
+class Limits:
+    """Counts what is running. Every `begin_…` that returns needs its `end_…`.
+
+    Commands and watches are counted apart, so that open watches never keep commands out.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._rate = RateLimit(
+            config.caller_calls_per_second, config.caller_calls_burst, config.callers_remembered
+        )
+        self._calls_limit = config.calls_limit
+        self._watches_limit = config.watches_limit
+        self._caller_watches_limit = config.caller_watches_limit
+        self._public_streams_limit = config.public_streams_limit
+        self._watches_by_caller: dict[str, int] = {}
+        self.calls = 0
+        """Unary calls and commands of sessions that are running."""
+        self.watches = 0
+        """Watches and sessions that are open."""
+        self.public_streams = 0
+        """Streams that are open to callers without a token."""
+        self._idle = asyncio.Event()
+
+    def begin_call(self, caller: str) -> None:
+        """Count a unary call, or a command of a session. Refused: RATE_LIMITED, OVERLOADED."""
+        if self.calls >= self._calls_limit:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        self._spend(caller)
+        self.calls += 1
+
+    def end_call(self) -> None:
+        """The call that was counted is over."""
+        self.calls -= 1
+        self._note_idle()
+
+    def begin_watch(self, caller: str) -> None:
+        """Count a watch, or a session. Refused: RATE_LIMITED, TOO_MANY_WATCHES, OVERLOADED."""
+        if self.watches >= self._watches_limit:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        own = self._watches_by_caller.get(caller, 0)
+        if own >= self._caller_watches_limit:
+            raise refuse(reasons.ERROR_REASON_TOO_MANY_WATCHES, quota="watches")
+        self._spend(caller)
+        self._watches_by_caller[caller] = own + 1
+        self.watches += 1
+
+    def end_watch(self, caller: str) -> None:
+        """The watch or session that was counted is over."""
+        self.watches -= 1
+        own = self._watches_by_caller[caller] - 1
+        if own:
+            self._watches_by_caller[caller] = own
+        else:
+            del self._watches_by_caller[caller]
+        self._note_idle()
+
+    def begin_public_stream(self) -> None:
+        """Count a stream of a caller without a token. Refused: OVERLOADED."""
+        if self.public_streams >= self._public_streams_limit:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        self.public_streams += 1
+
+    def end_public_stream(self) -> None:
+        """The stream that was counted is over."""
+        self.public_streams -= 1
+
+    async def idle(self) -> None:
+        """Wait until no call runs and no watch is open."""
+        while self.calls or self.watches:
+            self._idle.clear()
+            await self._idle.wait()
+
+    def _spend(self, caller: str) -> None:
+        wait_seconds = self._rate.spend(caller)
+        if wait_seconds:
+            refusal = refuse(reasons.ERROR_REASON_RATE_LIMITED, quota="calls").refusal
+            raise Refused(refusal, wait_seconds)
+
+    def _note_idle(self) -> None:
+        if not self.calls and not self.watches:
+            self._idle.set()

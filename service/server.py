@@ -1,0 +1,234 @@
+"""The composition root: builds the service, starts it, and stops it in good order.
+
+    async with running(config) as server:
+        aio.insecure_channel(server.address)
+
+Stopping: the readiness goes first; watches and sessions end with DRAINING and new calls are refused
+with it; running commands get `drain_seconds`; then the port closes, what is being stored is
+finished, the store and the embedded Postgres are let go of, and the last traces are sent.
+"""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import structlog
+from grpc import aio
+from grpc_health.v1 import health_pb2
+from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
+from grpc_reflection.v1alpha import reflection
+
+from durak.v1 import match_service_pb2
+from eventstore import EmbeddedPostgres, EventStore, StoreUnavailable, migrate
+from service import match_service
+from service.auth import Authenticator, KeySource
+from service.config import Config
+from service.engine import Engine
+from service.health import Health
+from service.interceptor import Interceptor
+from service.keys import DevelopmentKey, KeySet
+from service.limits import Limits
+from service.telemetry import open_telemetry
+from service.tls import server_credentials
+
+SERVICES = tuple(
+    service.full_name for service in match_service_pb2.DESCRIPTOR.services_by_name.values()
+)
+"""The full names of the services of the contract that are served."""
+
+_CLOSE_SECONDS = 1.0
+"""How long the last answers may take to leave when the port closes."""
+
+_log = structlog.get_logger(__name__)
+
+
+class StartError(Exception):
+    """The service cannot start as configured; the text says what to mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A service that takes calls at `address` (host:port)."""
+
+    config: Config
+    address: str
+    development_key: DevelopmentKey | None
+    """What tokens are verified with, where no JWKS is configured."""
+
+
+@asynccontextmanager
+async def running(config: Config) -> AsyncIterator[Running]:
+    """A service that takes calls as long as the block runs.
+
+    Raises StartError, KeySetError, StoreError, or EmbeddedPostgresError.
+    """
+    async with AsyncExitStack() as stack:
+        telemetry = open_telemetry(config)
+        stack.push_async_callback(telemetry.close)
+        keys = await _keys(config)
+        store = await stack.enter_async_context(await EventStore.open(await _dsn(config, stack)))
+
+        limits = Limits(config)
+        telemetry.observe(limits)
+        engine = Engine(store, config, limits)
+        engine.observe(telemetry.meter)
+        interceptor = Interceptor(
+            _authenticator(config, keys),
+            limits,
+            telemetry,
+            session_grace_seconds=config.session_grace_seconds,
+        )
+        health = Health(SERVICES)
+        server = aio.server(interceptors=[interceptor], options=_options(config))
+        match_service.add_to_server(engine.servicer, server)
+        add_HealthServicer_to_server(health, server)  # type: ignore[no-untyped-call]
+        health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
+        reflection.enable_server_reflection(
+            (*SERVICES, health_name, reflection.SERVICE_NAME), server
+        )
+        port = _listen(server, config)
+
+        engine.start()
+        stack.push_async_callback(engine.stop)
+        await server.start()
+        stack.push_async_callback(_drain, server, interceptor, health, config.drain_seconds)
+        await stack.enter_async_context(_readiness(store, health, config))
+        key = keys if isinstance(keys, DevelopmentKey) else None
+        yield Running(config, f"{config.listen_host}:{port}", key)
+
+
+async def serve_forever(config: Config, started: Callable[[Running], None]) -> None:
+    """Run the service until SIGTERM or SIGINT; a second one ends the process at once.
+
+    `started` is called once it takes calls. Raises what `running` raises.
+    """
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    signals = (signal.SIGTERM, signal.SIGINT)
+
+    def ask_to_stop() -> None:
+        stop.set()
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+    for number in signals:
+        loop.add_signal_handler(number, ask_to_stop)
+    async with running(config) as server:
+        _log.info("started", address=server.address, tls=config.tls_key is not None)
+        started(server)
+        await stop.wait()
+        _log.info("stopping")
+    _log.info("stopped")
+
+
+async def _keys(config: Config) -> KeySource:
+    if config.token_jwks is None:
+        return await asyncio.to_thread(DevelopmentKey.in_folder, config.data_dir)
+    keys = KeySet(
+        config.token_jwks,
+        refresh_seconds=config.token_jwks_refresh_seconds,
+        retry_seconds=config.token_jwks_retry_seconds,
+        timeout_seconds=config.token_jwks_timeout_seconds,
+    )
+    await keys.load()
+    return keys
+
+
+def _authenticator(config: Config, keys: KeySource) -> Authenticator:
+    return Authenticator(
+        keys,
+        issuer=config.token_issuer,
+        audience=config.token_audience,
+        leeway_seconds=config.token_leeway_seconds,
+        cache_size=config.token_cache_size,
+    )
+
+
+async def _dsn(config: Config, stack: AsyncExitStack) -> str:
+    """The address of the database: the configured one, or that of an embedded Postgres."""
+    if config.database_url is not None:
+        return config.database_url.get_secret_value()
+    postgres = EmbeddedPostgres(config.data_dir / "postgres")
+    await asyncio.to_thread(postgres.start)
+    stack.push_async_callback(asyncio.to_thread, postgres.release)
+    await migrate(postgres.owner_dsn())
+    return postgres.app_dsn()
+
+
+def _options(config: Config) -> list[tuple[str, int]]:
+    """Channel arguments; see grpc/impl/channel_arg_names.h."""
+    return [
+        ("grpc.max_receive_message_length", config.receive_limit_bytes),
+        ("grpc.max_metadata_size", config.metadata_limit_bytes),
+        ("grpc.absolute_max_metadata_size", config.metadata_limit_bytes),
+        ("grpc.max_concurrent_streams", config.connection_streams_limit),
+        ("grpc.keepalive_time_ms", _milliseconds(config.keepalive_interval_seconds)),
+        ("grpc.keepalive_timeout_ms", _milliseconds(config.keepalive_timeout_seconds)),
+        ("grpc.keepalive_permit_without_calls", 1),
+        (
+            "grpc.http2.min_recv_ping_interval_without_data_ms",
+            _milliseconds(config.client_ping_least_seconds),
+        ),
+        ("grpc.so_reuseport", 0),  # a port that is taken is an error, not a second server
+    ]
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1_000)
+
+
+def _listen(server: aio.Server, config: Config) -> int:
+    """Open the port, and give its number."""
+    address = f"{config.listen_host}:{config.listen_port}"
+    try:
+        if config.tls_certificate is None or config.tls_key is None:
+            return server.add_insecure_port(address)
+        credentials = server_credentials(config.tls_certificate, config.tls_key)
+        return server.add_secure_port(address, credentials)
+    except OSError as error:
+        raise StartError(f"the certificate or its key cannot be read: {error}") from error
+    except RuntimeError as error:
+        raise StartError(f"{address} cannot be listened on: is the port taken?") from error
+
+
+@asynccontextmanager
+async def _readiness(store: EventStore, health: Health, config: Config) -> AsyncIterator[None]:
+    """Keep the readiness in step with the database, as long as the block runs."""
+
+    async def follow() -> None:
+        while True:
+            await asyncio.sleep(config.readiness_interval_seconds)
+            try:
+                async with asyncio.timeout(config.readiness_interval_seconds):
+                    await store.ping()
+            except (StoreUnavailable, TimeoutError) as error:
+                _log.warning("not ready", error=type(error).__name__)
+                health.set_ready(False)
+            else:
+                health.set_ready(True)
+
+    health.set_ready(True)  # the store was opened just now
+    task = asyncio.create_task(follow(), name="readiness")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _drain(
+    server: aio.Server, interceptor: Interceptor, health: Health, limit_seconds: float
+) -> None:
+    """Stop taking calls, and let those that run finish."""
+    health.set_ready(False)
+    interceptor.drain()
+    try:
+        async with asyncio.timeout(limit_seconds):
+            await interceptor.limits.idle()
+    except TimeoutError:
+        _log.warning("calls cut off", calls=interceptor.limits.calls)
+    interceptor.end_public_streams()
+    await server.stop(_CLOSE_SECONDS)

@@ -1,8 +1,8 @@
 """The standard health service (grpc.health.v1), with liveness and readiness as separate names.
 
-`liveness`: the process works; it stays SERVING while the service stops, so that nobody kills it then.
-`readiness`: it takes calls, which needs the database. The empty name and those of the services are
-the same as `readiness`.
+`liveness`: the process works; it stays SERVING while the service stops, so that nobody kills it
+then. `readiness`: it takes calls, which needs the database. The empty name and the names of the
+services are the same as `readiness`.
 """
 
 import asyncio
@@ -29,9 +29,11 @@ class Health(HealthServicer):
     """
 
     def __init__(self, services: Iterable[str]) -> None:
-        """Begin alive and not ready; `services` are the full names of those that readiness is for."""
+        """Begin alive and not ready; readiness also goes by the full names of `services`."""
         self._ready_names = ("", READINESS, *services)
-        self._statuses = dict.fromkeys(self._ready_names, HealthCheckResponse.NOT_SERVING)
+        self._statuses: dict[str, int] = dict.fromkeys(
+            self._ready_names, HealthCheckResponse.NOT_SERVING
+        )
         self._statuses[LIVENESS] = HealthCheckResponse.SERVING
         self._changed = asyncio.Event()
 

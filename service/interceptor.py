@@ -4,6 +4,8 @@ Who calls, may they, how often; the language of the answer; the trace, the metri
 and how errors become statuses. Servicers see none of it: they read `calls.current()` and raise.
 """
 
+from __future__ import annotations
+
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -31,7 +33,13 @@ Context = aio.ServicerContext[Any, Any]
 Behaviour = Callable[[Any, Context], Any]
 
 _log = structlog.get_logger(__name__)
-_QUIET = frozenset({reasons.ERROR_REASON_RATE_LIMITED, reasons.ERROR_REASON_OVERLOADED})
+_QUIET = frozenset(
+    {
+        reasons.ERROR_REASON_RATE_LIMITED,
+        reasons.ERROR_REASON_OVERLOADED,
+        reasons.ERROR_REASON_DRAINING,
+    }
+)
 """Refusals that come in floods: their log lines would add to the load."""
 
 
@@ -139,7 +147,7 @@ class Frame:
         finally:
             passage.leave()
 
-    async def _stream(self, request: Any, context: Context) -> object:  # noqa: ANN401 - or requests
+    async def _stream(self, request: Any, context: Context) -> object:  # noqa: ANN401 - or many
         passage = Passage(self, context)
         try:
             await passage.enter(request)
@@ -153,7 +161,7 @@ class Frame:
             passage.leave()
 
     async def _respond(self, request: object, context: Context) -> object:
-        """Run the servicer's method, which yields its answers, or writes them, or returns the one."""
+        """Run the servicer's method, which yields its answers, writes them, or returns the one."""
         if not self._generates:
             return await self._behaviour(request, context)
         responses: AsyncIterator[object] = self._behaviour(request, context)

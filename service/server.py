@@ -83,7 +83,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         health = Health(SERVICES)
         server = aio.server(interceptors=[interceptor], options=_options(config))
         match_service.add_to_server(engine.servicer, server)
-        add_HealthServicer_to_server(health, server)  # type: ignore[no-untyped-call]
+        add_HealthServicer_to_server(health, server)
         health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
         reflection.enable_server_reflection(
             (*SERVICES, health_name, reflection.SERVICE_NAME), server

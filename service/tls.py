@@ -25,7 +25,8 @@ def server_credentials(certificate: Path, key: Path) -> grpc.ServerCredentials:
         stamp = newest
         return configuration
 
-    return grpc.dynamic_ssl_server_credentials(_configuration(certificate, key), renewed)
+    # The stubs leave out that None means "no change".
+    return grpc.dynamic_ssl_server_credentials(_configuration(certificate, key), renewed)  # type: ignore[arg-type]
 
 
 def _configuration(certificate: Path, key: Path) -> grpc.ServerCertificateConfiguration:

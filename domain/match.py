@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, NoReturn
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from domain.cards import (
     ALL_CARDS,
     BEATERS,
@@ -197,6 +199,11 @@ class Match:
     # --- reading -------------------------------------------------------------------------------
 
     @property
+    def time(self) -> Timestamp:
+        """The time of the last record, as it is stored."""
+        return self._record.time
+
+    @property
     def time_us(self) -> int:
         """The time of the last record."""
         return _time_us(self._record)
@@ -347,7 +354,7 @@ class Match:
     def _on_table_opened(self, event: TableOpened) -> None:
         if self.version != 1:
             self._corrupt("the table was opened before")
-        self.table = Table.opened(event)
+        self.table = Table.opened(self.match_id, event)
         self.opened_us = self.time_us
         self._restart_clock()
 
@@ -661,7 +668,7 @@ def _time_us(record: Record) -> int:
     return record.time.seconds * MICROSECONDS + record.time.nanos // 1000
 
 
-_NO_TABLE = Table.opened(TableOpened())
+_NO_TABLE = Table.opened(b"", TableOpened())
 
 _FOLDS: Final[dict[str | None, Callable[[Match, Any], None]]] = {
     field.name: getattr(Match, f"_on_{field.name}")

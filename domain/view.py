@@ -5,7 +5,6 @@ Replies, streams, bots and the command line all go through them. What a reader m
 match is secret, except whether a play on a tricky table was legal, which is not in any event.
 """
 
-import uuid
 from collections.abc import Iterable
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -13,11 +12,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from domain.cards import NO_CARD, Card, cards_in
 from domain.match import Match
 from domain.moves import legal_moves
-from domain.table import MICROSECONDS, Seat
+from domain.table import MICROSECONDS
 from durak.v1.cards_pb2 import Suit
 from durak.v1.events_pb2 import Event, SeatDraw
 from durak.v1.match_service_pb2 import MatchSummary
-from durak.v1.table_pb2 import PHASE_PLAYING, SeatView, TableCard, TableView
+from durak.v1.table_pb2 import PHASE_PLAYING, TableCard, TableView
 
 _SUITS = Suit.values()  # by number, so that suit 0 of the core is value 1 of the contract
 
@@ -31,54 +30,71 @@ def timestamp(time_us: int) -> Timestamp:
 
 
 def table_view(match: Match, viewer: Viewer) -> TableView:
-    """The table as the player on seat ``viewer``, or a spectator (None), sees it."""
-    table = match.table
-    playing = match.phase == PHASE_PLAYING
+    """The table as the player on seat ``viewer``, or a spectator (None), sees it.
+
+    Fields that are at their default are left alone: this runs once for every command.
+    """
+    view = TableView.FromString(match.table.face)
+    view.version = match.version
+    view.time.CopyFrom(match.time)
+    view.phase = match.phase
+    if viewer is not None:
+        view.your_seat = viewer
     deadline_us = match.deadline_us()
-    view = TableView(
-        match_id=str(uuid.UUID(bytes=match.match_id)),
-        version=match.version,
-        time=timestamp(match.time_us),
-        phase=match.phase,
-        settings=table.settings,
-        rules_version=table.rules_version,
-        owner_id=table.owner_id,
-        server_seed_hash=table.server_seed_hash,
-        seats=_seat_views(match),
-        your_seat=viewer,
-        trump_suit=_SUITS[match.trump_suit + 1],
-        trump_card=match.trump_card,
-        stock_count=len(match.stock),
-        discard_count=match.discard.bit_count(),
-        table=[_table_card(match, attack) for attack in match.attacks],
-        attacker=match.attacker if playing else None,
-        defender=match.defender if playing else None,
-        taking=match.taking,
-        attacks_left=max(0, match.cap - len(match.attacks)) if playing else 0,
-        on_clock=seats_in(match.on_clock()),
-        deadline=None if deadline_us is None else timestamp(deadline_us),
-        bout=match.bout,
-        bouts_without_discard=match.dry_bouts,
-        result=match.result,
-        rematch_of=table.rematch_of,
-        reserved_for=table.reserved_for,
-    )
-    if viewer is not None and match.hands:
-        view.hand.extend(cards_in(match.hands[viewer]))
-        view.moves.CopyFrom(legal_moves(match, viewer))
+    if deadline_us is not None:
+        view.deadline.CopyFrom(timestamp(deadline_us))
+    if match.result is not None:
+        view.result.CopyFrom(match.result)
+    if match.hands:
+        _show_cards(view, match)
+        if viewer is not None:
+            view.hand.extend(cards_in(match.hands[viewer]))
+    if match.phase == PHASE_PLAYING:
+        _show_bout(view, match)
+        if viewer is not None:
+            view.moves.CopyFrom(legal_moves(match, viewer))
     return view
 
 
-def _table_card(match: Match, attack: Card) -> TableCard:
-    laid = match.laid[attack]
-    card = TableCard(attack_card=attack, attack_seat=laid.seat, attack_version=laid.version)
+def _show_cards(view: TableView, match: Match) -> None:
+    view.trump_suit = _SUITS[match.trump_suit + 1]
+    view.trump_card = match.trump_card
+    if match.stock:
+        view.stock_count = len(match.stock)
+    if match.discard:
+        view.discard_count = match.discard.bit_count()
+    view.bout = match.bout
+    if match.dry_bouts:
+        view.bouts_without_discard = match.dry_bouts
+    for seat, hand in zip(view.seats, match.hands, strict=True):
+        seat.card_count = hand.bit_count()
+    for place, number in match.places:
+        view.seats[number].place = place
+    for number, timeouts in enumerate(match.timeouts):
+        if timeouts:
+            view.seats[number].timeouts_in_a_row = timeouts
+    for number in seats_in(match.passed):
+        view.seats[number].passed = True
+    for attack in match.attacks:
+        _show_attack(view.table.add(), match, attack)
+
+
+def _show_bout(view: TableView, match: Match) -> None:
+    view.attacker = match.attacker
+    view.defender = match.defender
+    if match.taking:
+        view.taking = True
+    view.attacks_left = match.cap - len(match.attacks)
+    view.on_clock.extend(seats_in(match.on_clock()))
+
+
+def _show_attack(card: TableCard, match: Match, attack: Card) -> None:
+    card.attack_card = attack
+    card.attack_seat, card.attack_version = match.laid[attack]
     defence = match.beaten_by.get(attack)
     if defence:
-        laid = match.laid[defence]
         card.defence_card = defence
-        card.defence_seat = laid.seat
-        card.defence_version = laid.version
-    return card
+        card.defence_seat, card.defence_version = match.laid[defence]
 
 
 def seats_in(mask: int) -> list[int]:
@@ -86,40 +102,16 @@ def seats_in(mask: int) -> list[int]:
     return [seat for seat in range(mask.bit_length()) if mask >> seat & 1]
 
 
-def _seat_views(match: Match) -> list[SeatView]:
-    views = [_occupant(number, seat) for number, seat in enumerate(match.table.seats)]
-    if match.hands:
-        place_of = {seat: place for place, seat in match.places}
-        for number, view in enumerate(views):
-            view.card_count = match.hands[number].bit_count()
-            view.passed = bool(match.passed >> number & 1)
-            view.place = place_of.get(number, 0)
-            view.timeouts_in_a_row = match.timeouts[number]
-    return views
-
-
-def _occupant(number: int, seat: Seat | None) -> SeatView:
-    if seat is None:
-        return SeatView(seat=number)
-    return SeatView(
-        seat=number,
-        taken=True,
-        player_id=seat.player_id,
-        display_name=seat.display_name,
-        bot_level=seat.bot_level,
-        client_seed=seat.client_seed,
-    )
-
-
 def summary(match: Match) -> MatchSummary:
     """The match as lists show it: public facts, as of the last change of phase or seats."""
+    face = TableView.FromString(match.table.face)
     return MatchSummary(
-        match_id=str(uuid.UUID(bytes=match.match_id)),
+        match_id=face.match_id,
         phase=match.phase,
-        settings=match.table.settings,
-        owner_id=match.table.owner_id,
+        settings=face.settings,
+        owner_id=face.owner_id,
         opened_at=timestamp(match.opened_us),
-        seats=[_occupant(number, seat) for number, seat in enumerate(match.table.seats)],
+        seats=face.seats,
         version=match.version,
         result=match.result,
     )

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from domain.bots.playing import passing
 from domain.cards import RANK_OF, SUIT_OF, Card
 from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import (
     AttackMove,
     DefendMove,
     Move,
-    PassMove,
     TableView,
     TakeMove,
     TransferMove,
@@ -26,7 +26,7 @@ def choose(view: TableView, history: Sequence[Event], seed: int) -> Move:  # noq
     plain = [card for card in moves.attack if SUIT_OF[card] != trump_suit]
     if plain:
         return Move(attack=AttackMove(card=_lowest(plain, trump_suit)))
-    return Move(**{"pass": PassMove()})
+    return passing()
 
 
 def _answer(view: TableView, trump_suit: int) -> Move:

@@ -27,7 +27,7 @@ TEMPLATE = "durak_test_template"
 
 @dataclass(frozen=True)
 class Database:
-    """A database of one test. `owner_dsn` may do anything with it, `app_dsn` what the service may."""
+    """A database of one test: `owner_dsn` may do anything with it, `app_dsn` what a service may."""
 
     name: str
     owner_dsn: str
@@ -40,8 +40,12 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = Path(tempfile.mkdtemp(prefix="durak-tests-"))
         folder.chmod(0o755)  # Postgres' own user has to get through; what lies inside is closed
         os.environ[FOLDER_VARIABLE] = str(folder)
-        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-        config.add_cleanup(lambda: os.environ.pop(FOLDER_VARIABLE, None))
+
+        def forget() -> None:
+            del os.environ[FOLDER_VARIABLE]
+            shutil.rmtree(folder, ignore_errors=True)
+
+        config.add_cleanup(forget)
 
 
 def postgres_bin() -> Path | None:
@@ -75,6 +79,20 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 async def _make_template(server: EmbeddedPostgres) -> None:
     await execute(server.owner_dsn("postgres"), f"CREATE DATABASE {TEMPLATE}")
     await migrate(server.owner_dsn(TEMPLATE))
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[EmbeddedPostgres]:
+    """A server of one test's own, with a migrated database: to be killed, or set up otherwise."""
+    with tempfile.TemporaryDirectory(prefix="durak-test-") as folder:
+        Path(folder).chmod(0o755)
+        with EmbeddedPostgres(Path(folder) / "postgres", postgres_bin()) as server:
+            asyncio.run(_migrate(server))
+            yield server
+
+
+async def _migrate(server: EmbeddedPostgres) -> None:
+    await migrate(server.owner_dsn())
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ class Writer:
 
     store: EventStore
     stream_id: UUID = field(default_factory=uuid4)
-    head: Head = Head(0, b"")
+    head: Head = field(default_factory=lambda: Head(0, b""))
 
     def __post_init__(self) -> None:
         if not self.head.hash:

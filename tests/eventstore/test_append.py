@@ -121,7 +121,13 @@ async def test_one_append_that_the_database_refuses_does_not_fail_the_others(
         return_exceptions=True,
     )
 
-    assert [isinstance(result, StoreError) for result in results] == [False, False, True, False, False]
+    assert [isinstance(result, StoreError) for result in results] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
     assert [len(await assert_whole(one_lane, w.stream_id)) for w in writers] == [1, 1, 0, 1, 1]
 
 
@@ -211,9 +217,7 @@ async def test_due_follows_the_append_that_sets_it(store: EventStore) -> None:
     assert await store.set_due(writer.stream_id, 2, NOW + timedelta(hours=1))
     assert await store.due(NOW, 10) == []
 
-    await store.append(
-        Append(writer.stream_id, 2, writer.head.hash, [b"end"], due_at=None)
-    )
+    await store.append(Append(writer.stream_id, 2, writer.head.hash, [b"end"], due_at=None))
     assert await store.due(NOW + timedelta(days=9), 10) == []
 
 

@@ -11,7 +11,9 @@ MATCH = UUID("00112233-4455-6677-8899-aabbccddeeff")
 
 
 def test_first_hash_covers_the_label_and_the_sixteen_bytes_of_the_id() -> None:
-    label_and_id = bytes.fromhex("647572616b2e76312e6d61746368" + "00112233445566778899aabbccddeeff")
+    label_and_id = bytes.fromhex(
+        "647572616b2e76312e6d61746368" + "00112233445566778899aabbccddeeff"
+    )
     assert first_hash(MATCH) == sha256(label_and_id).digest()
 
 

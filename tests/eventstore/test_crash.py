@@ -1,0 +1,201 @@
+"""What was acknowledged outlives the server, exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from itertools import count
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from eventstore import (
+    AppendOutcomeUnknown,
+    EmbeddedPostgres,
+    EventStore,
+    Head,
+    Limits,
+    StoreUnavailable,
+    VersionConflict,
+)
+from tests.conftest import execute
+from tests.eventstore.support import Writer, assert_whole, until
+
+LOST_ANSWERS = "ALTER SYSTEM SET synchronous_standby_names = 'no_such_standby'"
+
+
+def kill(server: EmbeddedPostgres) -> None:
+    pid = server.status().pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+
+
+class Load:
+    """Appenders that never stop, and what was acknowledged to them."""
+
+    def __init__(self, store: EventStore, appenders: int) -> None:
+        self.acknowledged: list[tuple[UUID, int, bytes]] = []
+        self.streams: set[UUID] = set()
+        self.failures: Counter[str] = Counter()
+        self._stopped = asyncio.Event()
+        self._tasks = [
+            asyncio.create_task(self._append(Writer(store), appender))
+            for appender in range(appenders)
+        ]
+
+    async def _append(self, writer: Writer, appender: int) -> None:
+        self.streams.add(writer.stream_id)
+        for number in count():
+            record = f"{appender} {number}".encode()
+            head = None
+            while head is None:
+                if self._stopped.is_set():
+                    return
+                head = await self._try(writer, record)
+            self.acknowledged.append((writer.stream_id, head.version, record))
+
+    async def _try(self, writer: Writer, record: bytes) -> Head | None:
+        try:
+            return await writer.add(record)
+        except StoreUnavailable:
+            self.failures["unavailable"] += 1  # nothing was stored: the same again
+        except AppendOutcomeUnknown:
+            self.failures["unknown"] += 1  # may be stored: the guard lets it in once
+        except VersionConflict:
+            # Nobody else writes to this stream: the append whose outcome was unknown is there.
+            await writer.catch_up()
+            stored = await writer.store.read(writer.stream_id, writer.head.version - 1)
+            assert [each.record for each in stored] == [record]
+            return writer.head
+        return None
+
+    async def more(self, appends: int) -> None:
+        """Wait until that many more are acknowledged."""
+        goal = len(self.acknowledged) + appends
+
+        async def reached() -> bool:
+            return len(self.acknowledged) >= goal
+
+        await until(reached)
+
+    async def stop(self) -> None:
+        self._stopped.set()
+        await asyncio.gather(*self._tasks)
+
+
+async def test_killed_postgres_keeps_every_acknowledged_append_exactly_once(
+    own_postgres: EmbeddedPostgres,
+) -> None:
+    async with await EventStore.open(own_postgres.app_dsn()) as store:
+        load = Load(store, appenders=64)
+        for _ in range(3):
+            await load.more(1500)
+            kill(own_postgres)
+            await asyncio.to_thread(own_postgres.start)
+        await load.more(500)
+        await load.stop()
+
+        found = {
+            stream_id: [stored.record for stored in records]
+            async for stream_id, records in store.read_all()
+        }
+        for stream_id, version, record in load.acknowledged:
+            assert found[stream_id][version - 1] == record
+        for stream_id in load.streams:
+            records = await assert_whole(store, stream_id)
+            assert len(set(records)) == len(records), "a command was stored twice"
+        assert sum(map(len, found.values())) == len(load.acknowledged)
+
+
+async def test_an_outage_longer_than_patience_is_told_and_loses_nothing(
+    own_postgres: EmbeddedPostgres,
+) -> None:
+    limits = Limits(patience_s=0.2)
+    async with await EventStore.open(own_postgres.app_dsn(), limits) as store:
+        load = Load(store, appenders=32)
+        await load.more(500)
+        kill(own_postgres)
+
+        async def told() -> bool:
+            return load.failures["unavailable"] > 0
+
+        await until(told)
+        await asyncio.to_thread(own_postgres.start)
+        await load.more(500)
+        await load.stop()
+        for stream_id, version, record in load.acknowledged:
+            stored = await store.read(stream_id, version - 1, limit=1)
+            assert [each.record for each in stored] == [record]
+
+
+async def test_a_commit_whose_answer_was_lost_is_acknowledged_once(
+    own_postgres: EmbeddedPostgres,
+) -> None:
+    """The commit is on disk and waits for a standby; then its connection is cut."""
+    async with await EventStore.open(own_postgres.app_dsn()) as store:
+        writer = Writer(store)
+        await writer.add(b"one")
+        owner = await asyncpg.connect(own_postgres.owner_dsn())
+        try:
+            await owner.execute(LOST_ANSWERS)
+            await owner.execute("SELECT pg_reload_conf()")
+            adding = asyncio.create_task(writer.add(b"two"))
+
+            async def cut() -> bool:
+                return bool(
+                    await owner.fetchval(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                        "WHERE wait_event = 'SyncRep'"
+                    )
+                )
+
+            await until(cut)
+            await adding
+        finally:
+            await owner.close()
+        assert await assert_whole(store, writer.stream_id) == [b"one", b"two"]
+
+
+async def test_when_the_outcome_cannot_be_found_out_the_caller_is_told_so(
+    own_postgres: EmbeddedPostgres,
+) -> None:
+    limits = Limits(patience_s=0.2)
+    async with await EventStore.open(own_postgres.app_dsn(), limits) as store:
+        writer = Writer(store)
+        await writer.add(b"one")
+        await execute(own_postgres.owner_dsn(), LOST_ANSWERS, "SELECT pg_reload_conf()")
+        command = writer.command(b"two")
+        adding = asyncio.create_task(store.append(command))
+        owner = await asyncpg.connect(own_postgres.owner_dsn())
+
+        async def committed() -> bool:
+            return bool(
+                await owner.fetchval(
+                    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+                )
+            )
+
+        await until(committed)
+        owner.terminate()
+        kill(own_postgres)
+        with pytest.raises(AppendOutcomeUnknown):
+            await adding
+
+        started = time.monotonic()
+        with pytest.raises(StoreUnavailable):  # known to be away: told at once, nothing sent
+            await Writer(store).add(b"x")
+        assert time.monotonic() - started < 5
+        with pytest.raises(StoreUnavailable):
+            await store.ping()
+
+        settings = own_postgres.data / "postgresql.auto.conf"
+        settings.write_text("")
+        await asyncio.to_thread(own_postgres.start)
+        assert await assert_whole(store, writer.stream_id) == [b"one", b"two"]
+        with pytest.raises(VersionConflict):
+            await store.append(command)
+        await store.ping()

@@ -2,7 +2,8 @@
 
 from domain.cards import lowest_plain_first
 from domain.consequences import with_consequences
-from domain.match import TIMEOUTS_IN_A_ROW_MAX, Match
+from domain.match import Match
+from domain.state import TIMEOUTS_IN_A_ROW_MAX
 from durak.v1.events_pb2 import (
     Attacked,
     Event,

@@ -1,7 +1,8 @@
 """What the rules make of an event, without anybody deciding anything."""
 
 from domain.deal import deal
-from domain.match import Due, Match
+from domain.match import Match
+from domain.state import Due
 from durak.v1.events_pb2 import Dealt, DealtHand, Discarded, Drew, Event, SeatDraw, Took, WentOut
 
 

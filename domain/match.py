@@ -3,40 +3,42 @@
 `Match.apply` folds one stored record. It never fails on what the decisions of this package made,
 and raises `CorruptLogError` on anything else: a card from nowhere, a move in the wrong role, a
 consequence that the rules do not draw. What must happen next by the rules alone (closing the bout,
-drawing, going out, the result) is `Match.due`; `domain.consequences` makes those events.
+drawing, going out, the result) is `State.due`; `domain.consequences` makes those events.
 """
 
 from collections.abc import Callable, Iterable
-from enum import IntEnum
-from typing import Any, Final, NamedTuple, NoReturn
-
-from google.protobuf.timestamp_pb2 import Timestamp
+from typing import Any, Final, NoReturn
 
 from domain.cards import (
     ALL_CARDS,
     BEATERS,
     BIT_OF,
-    NO_CARD,
     RANK_MASK_OF,
     RANK_OF,
     SUIT_OF,
     Card,
-    CardMask,
     deck_cards,
     mask_of,
 )
 from domain.deal import HAND_SIZE
-from domain.payouts import Result, result_event
-from domain.table import MICROSECONDS, Table
+from domain.payouts import Result
+from domain.state import (
+    ATTACK_CARDS_MAX,
+    ATTACK_CARDS_MAX_OPENING,
+    DRY_BOUTS_MAX,
+    NOBODY,
+    Due,
+    Laid,
+    State,
+)
+from domain.table import Table
 from durak.v1.events_pb2 import (
     OUTCOME_ABANDONED,
-    OUTCOME_CANCELLED,
     OUTCOME_DRAW,
     OUTCOME_PLAYED_OUT,
     TOOK_REASON_CHEAT,
     TOOK_REASON_DECLARED,
     TOOK_REASON_FALSE_ACCUSATION,
-    TOOK_REASON_UNSPECIFIED,
     Attacked,
     Challenged,
     Dealt,
@@ -58,29 +60,11 @@ from durak.v1.events_pb2 import (
     Transferred,
     WentOut,
 )
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Phase
-
-ATTACK_CARDS_MAX: Final = 6
-ATTACK_CARDS_MAX_OPENING: Final = 5
-DRY_BOUTS_MAX: Final = 50
-TIMEOUTS_IN_A_ROW_MAX: Final = 3
-NOBODY: Final = -1
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
 
 
 class CorruptLogError(Exception):
     """A record that cannot follow the ones before it. The log was changed, or is not a match."""
-
-
-class Due(IntEnum):
-    """What must be the next event, by the rules alone."""
-
-    DEAL = 0
-    SERVER_ACT = 1  # The server acts for the seat that timed out (R10.2).
-    DISCARD = 2
-    TAKE = 3
-    DRAW = 4
-    GO_OUT = 5
-    FINISH = 6
 
 
 # By `Due`: the kinds of event that can be it.
@@ -95,227 +79,10 @@ _KINDS_DUE: Final = (
 )
 
 
-class Laid(NamedTuple):
-    """Who laid a card on the table, and the version of the event."""
+class Match(State):
+    """One match. `apply` folds its records one after the other."""
 
-    seat: int
-    version: int
-
-
-class Match:
-    """The state of one match. Attributes are read freely; only `apply` changes them.
-
-    Sets of seats are bit masks (bit ``1 << seat``), hands are card masks, ``stock`` is in reverse
-    drawing order (its end is drawn next), times are microseconds since the Unix epoch.
-    """
-
-    __slots__ = (
-        "_clock_record",
-        "_record",
-        "attacker",
-        "attacks",
-        "attacks_max",
-        "beaten_by",
-        "bout",
-        "cap",
-        "cheats",
-        "defender",
-        "discard",
-        "dry_bouts",
-        "due",
-        "ending",
-        "hands",
-        "holding",
-        "in_play",
-        "laid",
-        "match_id",
-        "next_leader",
-        "on_table",
-        "opened_us",
-        "passed",
-        "phase",
-        "places",
-        "ranks_on_table",
-        "requests",
-        "result",
-        "stock",
-        "table",
-        "taker",
-        "taking",
-        "throwers",
-        "timed_out",
-        "timeouts",
-        "trump_card",
-        "trump_suit",
-        "version",
-    )
-
-    def __init__(self) -> None:
-        """A match before its first event."""
-        self.match_id = b""
-        self.version = 0
-        self._record = self._clock_record = Record()
-        self.opened_us = 0
-        self.requests: dict[bytes, int] = {}
-        self.table: Table = _NO_TABLE
-        self.phase: Phase.ValueType = PHASE_WAITING
-        self.due: Due | None = None
-        # The cards.
-        self.hands: list[CardMask] = []
-        self.holding = 0  # the seats that hold a card
-        self.stock: list[Card] = []
-        self.discard: CardMask = 0
-        self.trump_card = NO_CARD
-        self.trump_suit = NOBODY
-        # The bout.
-        self.bout = 0
-        self.attacker = NOBODY
-        self.defender = NOBODY
-        self.throwers = 0  # the seats that may throw in (R5.2)
-        self.attacks: list[Card] = []
-        self.beaten_by: dict[Card, Card] = {}
-        self.laid: dict[Card, Laid] = {}
-        self.on_table: CardMask = 0
-        self.ranks_on_table: CardMask = 0  # every card of a rank that lies on the table
-        self.cap = 0
-        self.taking = False
-        self.passed = 0
-        # Versions of the illegal plays of the bout, on tricky tables. Known here only to judge a
-        # challenge (R11.4); stored nowhere and shown to nobody (R11.2).
-        self.cheats: set[int] = set()
-        self.taker = (NOBODY, TOOK_REASON_UNSPECIFIED)
-        # From bout to bout.
-        self.attacks_max = ATTACK_CARDS_MAX
-        self.next_leader = NOBODY
-        self.in_play = 0
-        self.places: list[tuple[int, int]] = []  # (place, seat) in the order of R12.4
-        self.dry_bouts = 0
-        # Time and end.
-        self.timeouts: list[int] = []
-        self.timed_out = NOBODY
-        self.ending: Result | None = None
-        self.result: Finished | None = None
-
-    # --- reading -------------------------------------------------------------------------------
-
-    @property
-    def time(self) -> Timestamp:
-        """The time of the last record, as it is stored."""
-        return self._record.time
-
-    @property
-    def time_us(self) -> int:
-        """The time of the last record."""
-        return _time_us(self._record)
-
-    @property
-    def clock_us(self) -> int:
-        """Since when the seats on the clock are on it; before the deal, when the table opened."""
-        return _time_us(self._clock_record)
-
-    def deadline_us(self) -> int | None:
-        """When the server acts for the seats on the clock or closes the table (R10.2, R10.8)."""
-        if self.phase == PHASE_ENDED:
-            return None
-        if self.phase == PHASE_PLAYING and self.table.turn_us:
-            return self.clock_us + self.table.turn_us
-        return self.clock_us + self.table.idle_us
-
-    def next_in_play(self, seat: int, step: int = 1) -> int:
-        """The next seat clockwise that is in play; with ``step`` -1 the one before."""
-        seats = len(self.hands)
-        seat = (seat + step) % seats
-        while not self.in_play >> seat & 1:
-            seat = (seat + step) % seats
-        return seat
-
-    @property
-    def unbeaten(self) -> int:
-        """The number of attack cards that nothing has beaten yet."""
-        return len(self.attacks) - len(self.beaten_by)
-
-    def awaited(self) -> int:
-        """The seats whose pass the bout waits for, once it could close (R7.3, R11.5)."""
-        if self.table.tricky:
-            return self.in_play & ~(1 << self.defender) & ~self.passed
-        if len(self.attacks) >= self.cap:
-            return 0
-        return self.throwers & self.holding & ~self.passed
-
-    def on_clock(self) -> int:
-        """The seats that the table waits for (R10.1, R10.7)."""
-        if self.phase != PHASE_PLAYING or self.due is not None:
-            return 0
-        if not self.attacks:
-            return 1 << self.attacker
-        if self.unbeaten and not self.taking:
-            return 1 << self.defender
-        return self.awaited()
-
-    def drawing_order(self) -> list[int]:
-        """The seats in play, attacker first, then clockwise, the defender last (R8.2)."""
-        order = []
-        seat = self.attacker
-        for _ in range(self.in_play.bit_count() - 1):
-            order.append(seat)
-            seat = self.next_in_play(seat)
-            if seat == self.defender:
-                seat = self.next_in_play(seat)
-        order.append(self.defender)
-        return order
-
-    def table_cards(self) -> list[Card]:
-        """Every card on the table: each attack card followed by what beat it, if anything."""
-        beaten_by = self.beaten_by
-        cards = []
-        for attack in self.attacks:
-            cards.append(attack)
-            if attack in beaten_by:
-                cards.append(beaten_by[attack])
-        return cards
-
-    def draws_due(self) -> list[tuple[int, list[Card]]]:
-        """What each seat draws when `Due.DRAW`: (seat, cards in the order drawn) (R8)."""
-        draws = []
-        left = len(self.stock)
-        for seat in self.drawing_order():
-            count = min(HAND_SIZE - self.hands[seat].bit_count(), left)
-            if count > 0:
-                draws.append((seat, self.stock[left - count : left][::-1]))
-                left -= count
-        return draws
-
-    def outs_due(self) -> list[int]:
-        """The seats that are out when `Due.GO_OUT`, in rising order (R9.1, R9.4)."""
-        if self.stock or not self.in_play & ~self.holding:
-            return []
-        empty = [s for s, hand in enumerate(self.hands) if self.in_play >> s & 1 and not hand]
-        if not self.in_play & self.holding and not self.table.draw_allowed:
-            empty.remove(self.defender)  # R9.4: who laid the last card is the durak
-        return empty
-
-    def result_due(self) -> Finished:
-        """The result when `Due.FINISH`, or of closing the table when nothing is dealt (R3.0)."""
-        ending = self.ending or Result(OUTCOME_CANCELLED)
-        return result_event(self.table, ending, self.places)
-
-    def copy(self) -> "Match":
-        """An independent copy, to try events on. It forgets the requests."""
-        twin = Match.__new__(Match)
-        for slot in Match.__slots__:
-            setattr(twin, slot, getattr(self, slot))
-        twin.requests = {}
-        twin.hands = self.hands.copy()
-        twin.stock = self.stock.copy()
-        twin.attacks = self.attacks.copy()
-        twin.beaten_by = self.beaten_by.copy()
-        twin.laid = self.laid.copy()
-        twin.cheats = self.cheats.copy()
-        twin.places = self.places.copy()
-        twin.timeouts = self.timeouts.copy()
-        return twin
-
-    # --- folding -------------------------------------------------------------------------------
+    __slots__ = ()
 
     def apply(self, record: Record) -> None:
         """Fold the next stored record. Raises `CorruptLogError` if it cannot be the next one."""
@@ -537,15 +304,6 @@ class Match:
         else:
             self.taker = (accuser, TOOK_REASON_FALSE_ACCUSATION)
 
-    def player_of(self, play_version: int) -> int | None:
-        """Who made this play of the running bout, or None if it is none (R11.3)."""
-        if not self.table.tricky:
-            return None
-        for laid in self.laid.values():
-            if laid.version == play_version:
-                return laid.seat
-        return None
-
     # After the bout.
 
     def _on_took(self, event: Took) -> None:
@@ -663,12 +421,6 @@ class Match:
         self.result = Finished()
         self.result.CopyFrom(event)
 
-
-def _time_us(record: Record) -> int:
-    return record.time.seconds * MICROSECONDS + record.time.nanos // 1000
-
-
-_NO_TABLE = Table.opened(b"", TableOpened())
 
 _FOLDS: Final[dict[str | None, Callable[[Match, Any], None]]] = {
     field.name: getattr(Match, f"_on_{field.name}")

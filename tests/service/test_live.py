@@ -1,0 +1,226 @@
+"""Live matches: one log, whatever happens between it and the memory of its replicas."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+from grpc import aio
+
+from durak.v1 import errors_pb2 as reasons
+from durak.v1 import match_service_pb2 as api
+from durak.v1.settings_pb2 import Settings
+from durak.v1.table_pb2 import Move, TakeMove
+from tests.service.playing import (
+    SETTINGS,
+    Playing,
+    easy_move,
+    folded,
+    has_move,
+    log_of,
+    new_id,
+    play_out,
+    playing,
+    reason_of,
+    refused,
+    seated,
+    until,
+)
+from tests.service.wire import Wire, wire_to_database
+
+__all__ = ["playing"]
+
+
+async def wire_to(playing: Playing) -> Wire:
+    """From here on replicas of `playing` reach the database through the wire."""
+    wire, playing.dsn = await wire_to_database(playing.dsn)
+    playing.stack.push_async_callback(wire.close)  # after the replicas, which need it to stop
+    playing.stack.callback(wire.mend)
+    return wire
+
+
+async def test_two_replicas_play_one_match(playing: Playing) -> None:
+    first, second = await playing.replica(), await playing.replica()
+    ann = await playing.player(first, "ann")
+    bob = await playing.player(second, "bob")
+    match_id = await seated([ann, bob])
+    await play_out([ann, bob], match_id)
+    match = await folded(first.store, match_id)
+    for replica in (first, second):
+        live = replica.engine.matches.get(match.match_id)
+        await until(lambda live=live: live.match.version == match.version)  # type: ignore[misc]
+
+
+async def test_two_replicas_racing_on_one_match_lose_and_double_nothing(playing: Playing) -> None:
+    replicas = [await playing.replica(conflict_retries=200) for _ in range(2)]
+    settings = Settings()
+    settings.CopyFrom(SETTINGS)
+    settings.seats = 6
+    settings.deck = 52
+    owner = await playing.player(replicas[0], "owner")
+    match_id = (await owner.open(settings)).match_id
+
+    async def sit_and_leave(number: int) -> int:
+        player = await playing.player(replicas[number % 2], f"player-{number}")
+        for _ in range(8):
+            await player.sit(match_id)
+            leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
+            await player.call("LeaveMatch", leave)
+        return 16
+
+    acknowledged = sum(await asyncio.gather(*(sit_and_leave(number) for number in range(5))))
+    records = await log_of(replicas[0].store, match_id)
+    assert len(records) == 1 + acknowledged
+    commands = [(record.actor_id, record.request_id) for record in records]
+    assert len(set(commands)) == len(commands)
+    assert sum(replica.engine.matches.counters.conflicts for replica in replicas) > 0
+
+
+async def test_one_request_sent_to_two_replicas_acts_once(playing: Playing) -> None:
+    replicas = [await playing.replica() for _ in range(2)]
+    ann, bob = [await playing.player(replicas[0], name) for name in ("ann", "bob")]
+    match_id = await seated([ann, bob])
+    before = len(await log_of(replicas[0].store, match_id))
+    mover = ann if has_move(await ann.get(match_id)) else bob
+    twin = await playing.player(replicas[1], mover.name)
+    move = easy_move(await mover.get(match_id))
+    request = api.PlayRequest(match_id=match_id, request_id=new_id(), move=move)
+    one, other = await asyncio.gather(mover.call("Play", request), twin.call("Play", request))
+    assert one == other
+    assert len(await log_of(replicas[0].store, match_id)) == before + 1
+
+
+async def test_a_refusal_is_judged_on_the_newest_state_of_the_log(playing: Playing) -> None:
+    first, second = await playing.replica(), await playing.replica()
+    ann, bob = [await playing.player(first, name) for name in ("ann", "bob")]
+    match_id = await seated([ann, bob])
+    leader, other = (ann, bob) if has_move(await ann.get(match_id)) else (bob, ann)
+    there = await playing.player(second, other.name)
+    await there.get(match_id)  # the match is live there, at the deal
+    await leader.play(match_id, easy_move(await leader.get(match_id)))
+    view = await there.play(match_id, Move(take=TakeMove()))  # at once: no word by the tail yet
+    assert view.taking or not view.table
+
+
+async def test_a_cancelled_call_leaves_memory_and_log_the_same(playing: Playing) -> None:
+    replica = await playing.replica()
+    owner = await playing.player(replica, "owner")
+    match_id = (await owner.open()).match_id
+    ann = await playing.player(replica, "ann")
+    live = replica.engine.matches.get(bytes.fromhex(match_id.replace("-", "")))
+    for round_ in range(30):
+        sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id())
+        call = ann.stub.TakeSeat(sit, metadata=ann.metadata)
+        for _ in range(round_):
+            await asyncio.sleep(0)
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            await call
+        await until(lambda: not live.is_busy)
+        assert live.match.version == len(await log_of(replica.store, match_id))
+        view = await ann.get(match_id)
+        if view.HasField("your_seat"):
+            leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
+            await ann.call("LeaveMatch", leave)
+    await until(lambda: replica.limits.calls == 0)
+
+
+async def test_a_command_whose_answer_was_lost_acts_once(playing: Playing) -> None:
+    wire = await wire_to(playing)
+    replica = await playing.replica()
+    ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
+    match_id = await seated([ann, bob])
+    mover = ann if has_move(await ann.get(match_id)) else bob
+    before = len(await log_of(replica.store, match_id))
+    request = api.PlayRequest(
+        match_id=match_id, request_id=new_id(), move=easy_move(await mover.get(match_id))
+    )
+    wire.swallows_answers = True  # the database stores it, and nobody hears of it
+    call = asyncio.create_task(mover.call("Play", request))
+    await wire.swallowed.wait()
+    wire.cut()
+    with pytest.raises(aio.AioRpcError) as caught:
+        await call
+    assert reason_of(caught.value) == reasons.ERROR_REASON_STORE_UNAVAILABLE
+    wire.mend()
+    view = (await mover.call("Play", request)).view
+    assert view.version == before + 1
+    assert len(await log_of(replica.store, match_id)) == before + 1
+
+
+async def test_while_the_database_is_away_calls_are_told_so(playing: Playing) -> None:
+    wire = await wire_to(playing)
+    replica = await playing.replica()
+    ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
+    match_id = await seated([ann, bob])
+    mover = ann if has_move(await ann.get(match_id)) else bob
+    move = easy_move(await mover.get(match_id))
+    wire.cut()
+    request_id = new_id()
+    async with refused(reasons.ERROR_REASON_STORE_UNAVAILABLE):
+        await mover.play(match_id, move, request_id=request_id)
+    async with refused(reasons.ERROR_REASON_STORE_UNAVAILABLE):
+        await ann.get(match_id)
+    wire.mend()
+    await mover.play(match_id, move, request_id=request_id)
+    await play_out([ann, bob], match_id)
+    await folded(replica.store, match_id)
+
+
+async def test_memory_holds_no_more_matches_than_set(playing: Playing) -> None:
+    replica = await playing.replica(live_matches_limit=4)
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    tables = [await seated(players) for _ in range(8)]
+    assert len(replica.engine.matches) <= 4
+    for match_id in tables:  # those dropped are folded anew
+        await play_out(players, match_id)
+        assert len(replica.engine.matches) <= 4
+        await folded(replica.store, match_id)
+
+
+async def test_matches_in_use_are_not_dropped(playing: Playing) -> None:
+    replica = await playing.replica(live_matches_limit=2)
+    ann = await playing.player(replica, "ann")
+    watches = []
+    for _ in range(2):
+        watch = ann.watch((await ann.open()).match_id)
+        await watch.read()
+        watches.append(watch)
+    async with refused(reasons.ERROR_REASON_OVERLOADED):
+        await ann.open()
+    watches[0].cancel()
+    await until(lambda: replica.limits.watches == 1)
+    await ann.open()
+
+
+async def test_a_command_is_given_up_when_the_match_never_stands_still(playing: Playing) -> None:
+    rival = await playing.replica()
+    bob = await playing.player(rival, "bob")
+    match_id = (await bob.open()).match_id
+    wire = await wire_to(playing)
+    replica = await playing.replica(conflict_retries=2)
+    ann = await playing.player(replica, "ann")
+    await ann.get(match_id)
+    gate = asyncio.Lock()
+    is_seated = False
+
+    async def overtake() -> None:
+        """Bob is always quicker, by way of the other replica."""
+        nonlocal is_seated
+        async with gate:
+            if is_seated:
+                leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
+                await bob.call("LeaveMatch", leave)
+            else:
+                await bob.sit(match_id)
+            is_seated = not is_seated
+
+    wire.before_request = overtake
+    async with refused(reasons.ERROR_REASON_CONTENTION):
+        await ann.sit(match_id)
+    wire.before_request = None
+    assert replica.engine.matches.counters.conflicts == 3
+    await ann.sit(match_id)
+    records = await log_of(rival.store, match_id)
+    assert [record.actor_id for record in records].count("ann") == 1

@@ -23,6 +23,7 @@ CARDS: Final = cast("tuple[Card, ...]", tuple(range(1, 53)))
 SUIT_SYMBOLS: Final = "♣♦♥♠"
 RANK_NAMES: Final = ("2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A")
 
+DECKS: Final = (24, 36, 52)  # R1.2
 NO_CARD: Final = cast("Card", 0)
 
 # Indexed by card number; entry 0 is no card.

@@ -1,18 +1,8 @@
 """What the server does when time runs out (R10)."""
 
-from domain.cards import lowest_plain_first
 from domain.consequences import with_consequences
 from domain.match import Match
-from domain.state import TIMEOUTS_IN_A_ROW_MAX
-from durak.v1.events_pb2 import (
-    Attacked,
-    Event,
-    Left,
-    LeftReason,
-    Passed,
-    TakeDeclared,
-    TimedOut,
-)
+from durak.v1.events_pb2 import Event, Left, LeftReason, TimedOut
 from durak.v1.table_pb2 import PHASE_WAITING
 
 
@@ -35,24 +25,9 @@ def time_out(match: Match, now_us: int) -> list[Event]:
     if not match.table.turn_us:
         left = Left(seat=seat, reason=LeftReason.LEFT_REASON_IDLE)
         return with_consequences(match, Event(left=left))
-    timed_out = Event(timed_out=TimedOut(seat=seat))
-    trial = match.copy()
-    trial.fold_event(timed_out)
-    return [timed_out, *with_consequences(trial, server_act(match, seat))]
+    return with_consequences(match, Event(timed_out=TimedOut(seat=seat)))
 
 
 def _first_on_clock(match: Match) -> int:
     on_clock = match.on_clock()
     return next(seat for seat in range(len(match.hands)) if on_clock >> seat & 1)
-
-
-def server_act(match: Match, seat: int) -> Event:
-    """What the server does for a seat whose time has just run out (R10.2, R10.3)."""
-    if match.timeouts[seat] + 1 >= TIMEOUTS_IN_A_ROW_MAX:
-        return Event(left=Left(seat=seat, reason=LeftReason.LEFT_REASON_TIMEOUTS))
-    if not match.attacks:
-        card = lowest_plain_first(match.hands[seat], match.trump_suit)
-        return Event(attacked=Attacked(seat=seat, card=card))
-    if seat == match.defender:
-        return Event(take_declared=TakeDeclared(seat=seat))
-    return Event(passed=Passed(seat=seat))

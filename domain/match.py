@@ -13,6 +13,7 @@ from domain.cards import (
     ALL_CARDS,
     BEATERS,
     BIT_OF,
+    DECKS,
     RANK_MASK_OF,
     RANK_OF,
     SUIT_OF,
@@ -33,6 +34,7 @@ from domain.state import (
 )
 from domain.table import Table
 from durak.v1.events_pb2 import (
+    LEFT_REASON_TIMEOUTS,
     OUTCOME_ABANDONED,
     OUTCOME_DRAW,
     OUTCOME_PLAYED_OUT,
@@ -108,6 +110,10 @@ class Match(State):
             self._corrupt("an event of a kind that this version does not know")
         if self.due is not None and kind not in _KINDS_DUE[self.due]:
             self._corrupt(f"{kind} where {self.due.name} was due")
+        if self.due is Due.SERVER_ACT and event != self.act_due():
+            self._corrupt("the server did for a seat what it does not have to do")
+        if self.phase == PHASE_ENDED:
+            self._corrupt("the match had ended")
         fold(self, getattr(event, kind))  # type: ignore[arg-type] # a kind without a fold is gone
 
     def _corrupt(self, fault: str) -> NoReturn:
@@ -121,6 +127,9 @@ class Match(State):
     def _on_table_opened(self, event: TableOpened) -> None:
         if self.version != 1:
             self._corrupt("the table was opened before")
+        settings = event.settings
+        if not 2 <= settings.seats <= settings.deck // HAND_SIZE or settings.deck not in DECKS:
+            self._corrupt("no table that can be dealt")  # R2.1
         self.table = Table.opened(self.match_id, event)
         self.opened_us = self.time_us
         self._restart_clock()
@@ -206,11 +215,9 @@ class Match(State):
         """A seat acted. It did so by itself unless its time had just run out (R10.3)."""
         if self.timed_out == NOBODY:
             self.timeouts[seat] = 0
-        elif self.timed_out == seat:
+        else:
             self.timed_out = NOBODY
             self.due = None
-        else:
-            self._corrupt(f"seat {seat} acted where the server acts for seat {self.timed_out}")
 
     def _note_cheat(self) -> None:
         if not self.table.tricky:
@@ -404,8 +411,8 @@ class Match(State):
         seat = event.seat
         if self.phase != PHASE_PLAYING or seat >= len(self.hands):
             self._corrupt(f"seat {seat} left a match that is not in play")
-        if self.timed_out not in (NOBODY, seat):
-            self._corrupt(f"seat {seat} left where seat {self.timed_out} timed out")
+        if (event.reason == LEFT_REASON_TIMEOUTS) != (self.timed_out == seat):
+            self._corrupt(f"seat {seat} did not leave for the reason given")
         self._end(OUTCOME_ABANDONED, leaver=seat)
 
     def _end(self, outcome: Outcome.ValueType, durak: int = NOBODY, leaver: int = NOBODY) -> None:

@@ -8,16 +8,22 @@ from typing import Final, NamedTuple, Self
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from domain.cards import NO_CARD, Card, CardMask
+from domain.cards import NO_CARD, Card, CardMask, lowest_plain_first
 from domain.deal import HAND_SIZE
 from domain.payouts import Result, result_event
 from domain.table import MICROSECONDS, Table
 from durak.v1.events_pb2 import (
     OUTCOME_CANCELLED,
     TOOK_REASON_UNSPECIFIED,
+    Attacked,
+    Event,
     Finished,
+    Left,
+    LeftReason,
+    Passed,
     Record,
     TableOpened,
+    TakeDeclared,
 )
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Phase
 
@@ -216,6 +222,18 @@ class State:
             if attack in beaten_by:
                 cards.append(beaten_by[attack])
         return cards
+
+    def act_due(self) -> Event:
+        """What the server does for a seat when `Due.SERVER_ACT` (R10.2, R10.3)."""
+        seat = self.timed_out
+        if self.timeouts[seat] >= TIMEOUTS_IN_A_ROW_MAX:
+            return Event(left=Left(seat=seat, reason=LeftReason.LEFT_REASON_TIMEOUTS))
+        if not self.attacks:
+            card = lowest_plain_first(self.hands[seat], self.trump_suit)
+            return Event(attacked=Attacked(seat=seat, card=card))
+        if seat == self.defender:
+            return Event(take_declared=TakeDeclared(seat=seat))
+        return Event(passed=Passed(seat=seat))
 
     def draws_due(self) -> list[tuple[int, list[Card]]]:
         """What each seat draws when `Due.DRAW`: (seat, cards in the order drawn) (R8)."""

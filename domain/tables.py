@@ -6,6 +6,7 @@ Like `domain.decide`, these give the events of a command, or a refusal, and chan
 import uuid
 from typing import Final
 
+from domain.cards import DECKS
 from domain.consequences import with_consequences
 from domain.deal import seed_hash
 from domain.match import Match
@@ -97,7 +98,7 @@ def _refused(reason: Reason.ValueType, clause: str, field: str, text: str) -> Re
 
 def _faults(settings: Settings) -> list[FieldFault]:
     checks = {
-        "deck": (settings.deck in (24, 36, 52), "24, 36 or 52 cards"),
+        "deck": (settings.deck in DECKS, "24, 36 or 52 cards"),
         "seats": (2 <= settings.seats <= SEATS_MAX, "2 to 6 seats"),
         "throw_in": (settings.throw_in in (1, 2), "neighbours or all"),
         "turn_timer_seconds": (

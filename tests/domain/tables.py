@@ -1,0 +1,301 @@
+"""A table of the tests: set up by events alone, moved by moves in words.
+
+Seats are letters, clockwise from A; cards are written as people write them. A test deals what it
+needs and then plays:
+
+>>> table = dealt("6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♠ 8♠ 6♣ 7♣ 8♣ 9♣", trump="A♠")
+>>> events = table.play("A: 6♥", "B: 7♠ beats 6♥", "A: pass")
+>>> [event.WhichOneof("kind") for event in events]
+['passed', 'discarded', 'drew']
+>>> table.attacker, table.hand("A")
+('B', '10♣ 7♥ 8♥ 9♥ 10♥ 6♠')
+
+Every event that a table makes is stored as a record, folded, and checked for lost or doubled cards.
+"""
+
+import re
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from domain.cards import CARDS, Card, cards_in, deck_cards, name
+from domain.clock import time_out
+from domain.decide import decide
+from domain.match import Match
+from domain.refusal import Refusal
+from domain.tables import leave, open_table, take_seat
+from domain.view import timestamp
+from durak.v1.errors_pb2 import ErrorReason
+from durak.v1.events_pb2 import Dealt, DealtHand, Event, Finished, Outcome, Record
+from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
+from durak.v1.table_pb2 import (
+    PHASE_PLAYING,
+    AttackMove,
+    ChallengeMove,
+    DefendMove,
+    Move,
+    PassMove,
+    TakeMove,
+    TransferMove,
+)
+
+LETTERS = "ABCDEF"
+MATCH_ID = uuid.UUID("8c5e3b1e-6f0a-4c53-9d0f-000000000001").bytes
+SERVER_SEED = bytes(range(32))
+IDLE_LIMIT_SECONDS = 86_400
+START_US = 1_790_000_000_000_000
+CARD_NAMED = {name(card): card for card in CARDS}
+
+PASS = Move(**{"pass": PassMove()})  # type: ignore[arg-type] # a keyword cannot be an argument
+TAKE = Move(take=TakeMove())
+
+
+def settings(**wanted: Any) -> Settings:
+    """Settings with the values of a plain podkidnoy table where nothing else is wanted."""
+    plain: dict[str, Any] = {
+        "deck": Deck.DECK_36,
+        "seats": 2,
+        "throw_in": ThrowIn.THROW_IN_ALL,
+        "draw_allowed": True,
+    }
+    return Settings(**(plain | wanted))
+
+
+def cards(words: str) -> list[Card]:
+    """The cards of ``"6♥ 10♠"``, in this order."""
+    return [CARD_NAMED[word] for word in words.split()]
+
+
+def names(of: Iterable[Card]) -> str:
+    """The opposite of `cards`."""
+    return " ".join(name(card) for card in of)
+
+
+def move_of(match: Match, words: str) -> Move:
+    """A move in words: a card (led or thrown in), ``7♥ beats 6♥``, ``transfer 6♣``, and so on."""
+    verb, _, rest = words.partition(" ")
+    if words == "pass":
+        return PASS
+    if words == "take":
+        return TAKE
+    if verb == "transfer":
+        return Move(transfer=TransferMove(card=CARD_NAMED[rest]))
+    if verb == "challenge":
+        return Move(challenge=ChallengeMove(play_version=match.laid[CARD_NAMED[rest]].version))
+    if beats := re.fullmatch(r"(\S+) beats (\S+)", words):
+        card, target = (CARD_NAMED[word] for word in beats.groups())
+        return Move(defend=DefendMove(attack_card=target, card=card))
+    return Move(attack=AttackMove(card=CARD_NAMED[words]))
+
+
+class Table:
+    """A match under test: its records, and the state that they fold to."""
+
+    def __init__(self, match_id: bytes = MATCH_ID) -> None:
+        self.match = Match()
+        self.records: list[Record] = []
+        self.now_us = START_US
+        self._match_id = match_id
+
+    def store(self, events: Sequence[Event], actor_id: str = "") -> Sequence[Event]:
+        """Store and fold the events of one command."""
+        for event in events:
+            record = Record(
+                match_id=self._match_id,
+                version=self.match.version + 1,
+                time=timestamp(self.now_us),
+                actor_id=actor_id,
+                event=event,
+            )
+            self.match.apply(record)
+            self.records.append(record)
+            assert_every_card_in_one_place(self.match)
+        return events
+
+    # --- doing ---------------------------------------------------------------------------------
+
+    def play(self, *moves: str) -> Sequence[Event]:
+        """Make moves, each as ``"A: 6♥"``; gives the events of the last one."""
+        events: Sequence[Event] = []
+        for words in moves:
+            outcome = self._decide(words)
+            assert not isinstance(outcome, Refusal), f"{words}: {refused(outcome)}"
+            events = self.store(outcome)
+        return events
+
+    def refused(self, words: str) -> str:
+        """Try a move that must be refused; gives ``"REASON clause"``."""
+        outcome = self._decide(words)
+        assert isinstance(outcome, Refusal), f"{words} was accepted"
+        return refused(outcome)
+
+    def _decide(self, words: str) -> list[Event] | Refusal:
+        letter, _, what = words.partition(": ")
+        seat = LETTERS.index(letter)
+        if what == "leave":
+            return leave(self.match, seat)
+        return decide(self.match, seat, move_of(self.match, what))
+
+    def pass_all(self) -> Sequence[Event]:
+        """Everybody whose pass is awaited passes."""
+        events: Sequence[Event] = []
+        bout = self.match.bout
+        while self.match.bout == bout and self.match.phase == PHASE_PLAYING:
+            if not self.match.awaited():
+                break
+            events = self.play(f"{self.on_clock[0]}: pass")
+        return events
+
+    def wait(self, seconds: float) -> Sequence[Event]:
+        """Let time pass, and the server act once for whoever is due."""
+        self.now_us += round(seconds * 1_000_000)
+        return self.store(time_out(self.match, self.now_us))
+
+    # --- looking -------------------------------------------------------------------------------
+
+    def hand(self, letter: str) -> str:
+        """The hand of a seat, by rising card number."""
+        return names(cards_in(self.match.hands[LETTERS.index(letter)]))
+
+    @property
+    def attacker(self) -> str:
+        return LETTERS[self.match.attacker]
+
+    @property
+    def defender(self) -> str:
+        return LETTERS[self.match.defender]
+
+    @property
+    def on_clock(self) -> str:
+        return seats(self.match.on_clock())
+
+    @property
+    def throwers(self) -> str:
+        return seats(self.match.throwers)
+
+    @property
+    def on_table(self) -> str:
+        return names(self.match.table_cards())
+
+    @property
+    def discard(self) -> str:
+        return names(cards_in(self.match.discard))
+
+    @property
+    def result(self) -> Finished:
+        assert self.match.result is not None, "the match goes on"
+        return self.match.result
+
+    @property
+    def outcome(self) -> str:
+        """``durak B``, ``draw``, ``abandoned by C`` or ``cancelled``; ``goes on`` before."""
+        if self.match.result is None:
+            return "goes on"
+        if self.result.outcome == Outcome.OUTCOME_PLAYED_OUT:
+            return f"durak {LETTERS[self.result.durak]}"
+        if self.result.outcome == Outcome.OUTCOME_ABANDONED:
+            return f"abandoned by {LETTERS[self.result.leaver]}"
+        return Outcome.Name(self.result.outcome).removeprefix("OUTCOME_").lower()
+
+    @property
+    def places(self) -> list[int]:
+        """The place of each seat, by seat."""
+        return [result.place for result in self.result.results]
+
+    @property
+    def shares(self) -> list[int]:
+        """The coins of each seat, by seat."""
+        return [result.share_coins for result in self.result.results]
+
+
+def kinds(events: Iterable[Event]) -> list[str]:
+    """The kinds of these events."""
+    return [str(event.WhichOneof("kind")) for event in events]
+
+
+def seats(mask: int) -> str:
+    """The letters of a set of seats."""
+    return "".join(letter for seat, letter in enumerate(LETTERS) if mask >> seat & 1)
+
+
+def refused(refusal: Refusal) -> str:
+    """A refusal as ``"REASON clause"``."""
+    reason = ErrorReason.Name(refusal.reason).removeprefix("ERROR_REASON_")
+    return f"{reason} {refusal.clause}".strip()
+
+
+def accepted(outcome: list[Event] | Refusal) -> list[Event]:
+    """The events of a command that must be accepted."""
+    assert not isinstance(outcome, Refusal), refused(outcome)
+    return outcome
+
+
+def opened(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
+    """A table that was opened, with nobody at it."""
+    table = Table()
+    events = open_table(
+        wanted,
+        start_series=False,
+        match_id=MATCH_ID,
+        owner_id="player-A",
+        server_seed=server_seed,
+        idle_limit_seconds=IDLE_LIMIT_SECONDS,
+    )
+    table.store(accepted(events))
+    return table
+
+
+def full(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
+    """A table with every seat taken, dealt as its seeds say."""
+    table = opened(wanted, server_seed)
+    for letter in LETTERS[: wanted.seats]:
+        events = take_seat(table.match, f"player-{letter}", letter, None, letter.encode())
+        table.store(accepted(events))
+    return table
+
+
+def dealt(*hands: str, trump: str, stock: str = "", **wanted: Any) -> Table:
+    """A table dealt these hands, six cards each.
+
+    ``stock`` is the beginning of the stock in drawing order; the rest follows by rising number, and
+    ``trump``, the card turned up, comes last. Where the hands use up the deck, ``trump`` is
+    the last card of the last hand. Who leads is as R3.4 says.
+    """
+    table = opened(settings(seats=len(hands), **wanted))
+    for letter in LETTERS[: len(hands)]:
+        events = accepted(take_seat(table.match, f"player-{letter}", letter, None, b""))
+        table.store(events[:1])  # the seat alone: the deal is ours
+    held = [cards(hand) for hand in hands]
+    drawn_first = cards(stock)
+    turned_up = CARD_NAMED[trump]
+    gone = {turned_up, *drawn_first, *(card for hand in held for card in hand)}
+    rest = [card for card in deck_cards(table.match.table.settings.deck) if card not in gone]
+    whole = [*drawn_first, *rest, turned_up]
+    if turned_up in held[-1]:
+        assert whole == [turned_up], "the deal does not use up the deck"
+        assert held[-1][-1] == turned_up, "the last card dealt is the trump card"
+        whole = []
+    trumps = [
+        (card, seat)
+        for seat, hand in enumerate(held)
+        for card in hand
+        if name(card)[-1] == trump[-1]
+    ]
+    deal = Dealt(
+        hands=[DealtHand(seat=seat, cards=hand) for seat, hand in enumerate(held)],
+        trump_card=turned_up,
+        stock=whole,
+        first_attacker=min(trumps)[1],
+    )
+    table.store([Event(dealt=deal)])
+    return table
+
+
+def assert_every_card_in_one_place(match: Match) -> None:
+    """All cards of the deck are in exactly one place: hand, table, stock or discard pile."""
+    if not match.hands:
+        return
+    places = [list(cards_in(hand)) for hand in match.hands]
+    places += [match.table_cards(), match.stock, list(cards_in(match.discard))]
+    everywhere = sorted(card for place in places for card in place)
+    assert everywhere == deck_cards(match.table.settings.deck)

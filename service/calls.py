@@ -2,6 +2,7 @@
 
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,7 @@ NOBODY = Caller(subject="", name="", roles=frozenset(), expires_at=float("inf"))
 """The caller of a method that needs no token."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """The running call.
 
     `language` is that of its answers, `trace_id` 16 bytes, `method` as in `/package.Service/Name`.

@@ -10,6 +10,7 @@ import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
+from contextvars import ContextVar
 from typing import Any
 
 import grpc
@@ -33,6 +34,10 @@ Context = aio.ServicerContext[Any, Any]
 Behaviour = Callable[[Any, Context], Any]
 
 _log = structlog.get_logger(__name__)
+_UNTRACED = Traced(b"", None)
+_metadata: ContextVar[Any] = ContextVar("metadata")
+"""The metadata of the running call, from the interceptor to the frame: asking the context for it
+would decode it once more."""
 _QUIET = frozenset(
     {
         reasons.ERROR_REASON_RATE_LIMITED,
@@ -53,13 +58,18 @@ class Interceptor(aio.ServerInterceptor):
         telemetry: Telemetry,
         *,
         session_grace_seconds: float,
+        log_calls: bool = False,
         access: Mapping[str, Access] = ACCESS,
     ) -> None:
-        """Let callers in as `access` says; see config.py for `session_grace_seconds`."""
+        """Let callers in as `access` says; see config.py for `session_grace_seconds`.
+
+        `log_calls`: write a line (`debug`) for every call.
+        """
         self.authenticator = authenticator
         self.limits = limits
         self.telemetry = telemetry
         self.session_grace_seconds = session_grace_seconds
+        self.log_calls = log_calls
         self.draining = False
         self.lifetimes: set[Lifetime] = set()
         """Of the open streams whose callers have a token."""
@@ -77,6 +87,7 @@ class Interceptor(aio.ServerInterceptor):
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
         """The framed handler of the method, or None: gRPC answers that with UNIMPLEMENTED."""
         method = handler_call_details.method
+        _metadata.set(handler_call_details.invocation_metadata)
         framed = self._handlers.get(method)
         if framed is None:
             handler = await continuation(handler_call_details)
@@ -193,7 +204,7 @@ class Passage:
         self._context = context
         self._caller = NOBODY
         self._language = ""
-        self._traced = Traced(b"", None)
+        self._traced = _UNTRACED
         self._counted = False
         self._lifetime: Lifetime | None = None
         self._code = grpc.StatusCode.OK
@@ -203,7 +214,7 @@ class Passage:
         """Find out who calls, whether they may, and whether the request is one. Raises Refused."""
         frame = self._frame
         interceptor = frame.interceptor
-        metadata: dict[str, str | bytes] = dict(self._context.invocation_metadata() or ())
+        metadata: dict[str, str | bytes] = dict(_metadata.get())
         self._language = _language(metadata)
         self._traced = interceptor.telemetry.begin(frame.method, metadata)
         if not frame.access.public:
@@ -259,13 +270,14 @@ class Passage:
             self._count_out(interceptor.limits)
         seconds = time.perf_counter() - self._started
         interceptor.telemetry.end(self._traced, frame.method, self._code, self._reason, seconds)
-        _log.debug(
-            "call",
-            method=frame.method,
-            code=self._code.name,
-            caller=self._caller.subject,
-            milliseconds=round(seconds * 1_000, 3),
-        )
+        if interceptor.log_calls:
+            _log.debug(
+                "call",
+                method=frame.method,
+                code=self._code.name,
+                caller=self._caller.subject,
+                milliseconds=round(seconds * 1_000, 3),
+            )
 
     def _count_in(self, limits: Limits, caller: Caller) -> None:
         frame = self._frame
@@ -320,7 +332,7 @@ def _status_code(context: Context) -> grpc.StatusCode:
 
 def _language(metadata: Mapping[str, str | bytes]) -> str:
     wanted = metadata.get("accept-language", "")
-    return negotiate(wanted) if isinstance(wanted, str) else negotiate("")
+    return negotiate(wanted if isinstance(wanted, str) else "")
 
 
 def _tolerant(deserialize: Callable[[bytes], object] | None) -> Callable[[bytes], object]:

@@ -79,6 +79,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
             limits,
             telemetry,
             session_grace_seconds=config.session_grace_seconds,
+            log_calls=config.log_level == "debug",
         )
         health = Health(SERVICES)
         server = aio.server(interceptors=[interceptor], options=_options(config))

@@ -4,7 +4,7 @@ import math
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import jwt
@@ -61,6 +61,7 @@ class Authenticator:
         audience: str,
         leeway_seconds: float,
         cache_size: int,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Take tokens of `issuer` for `audience`, and remember at most `cache_size` of them.
 
@@ -72,6 +73,7 @@ class Authenticator:
         self._audience = audience
         self._leeway_seconds = leeway_seconds
         self._cache_size = cache_size
+        self._clock = clock
         self._verified: OrderedDict[str, Caller] = OrderedDict()
 
     async def authenticate(self, metadata: Mapping[str, str | bytes]) -> Caller:
@@ -84,7 +86,7 @@ class Authenticator:
         caller = self._verified.get(header)
         if caller is None:
             caller = await self._verify(header)
-        if caller.expires_at <= time.time():
+        if caller.expires_at <= self._clock():
             self._verified.pop(header, None)
             raise refuse(reasons.ERROR_REASON_TOKEN_EXPIRED)
         return caller

@@ -11,6 +11,7 @@ import os
 import secrets
 import stat
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -214,7 +215,12 @@ def _read(location: str, timeout_seconds: float) -> bytes:
             return file.read(KEY_SET_LIMIT_BYTES)
     deadline = time.monotonic() + timeout_seconds
     content = b""
-    with urllib.request.urlopen(location, timeout=timeout_seconds) as response:  # noqa: S310 - checked above
+    try:
+        answer = urllib.request.urlopen(location, timeout=timeout_seconds)  # noqa: S310 - see above
+    except urllib.error.HTTPError as error:
+        error.close()  # it holds the connection
+        raise
+    with answer as response:
         while chunk := response.read1(KEY_SET_LIMIT_BYTES):
             content += chunk
             if len(content) > KEY_SET_LIMIT_BYTES or time.monotonic() > deadline:

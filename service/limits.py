@@ -9,6 +9,8 @@ from durak.v1 import errors_pb2 as reasons
 from service.config import Config
 from service.errors import Refused, refuse
 
+_NANOSECONDS = 1_000_000_000
+
 
 class RateLimit:
     """A token bucket for each caller, kept as one number: when the bucket would be full again.
@@ -22,32 +24,32 @@ class RateLimit:
         per_second: float,
         burst: int,
         remembered: int,
-        clock: Callable[[], float] = time.monotonic,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         """Allow `burst` calls at once and `per_second` for long; 0 is no limit."""
-        self._interval = 1.0 / per_second if per_second else 0.0
-        self._tolerance = self._interval * (burst - 1)
+        self._interval_ns = max(1, round(_NANOSECONDS / per_second)) if per_second else 0
+        self._tolerance_ns = self._interval_ns * (burst - 1)
         self._remembered = remembered
-        self._clock = clock
-        self._full_at: OrderedDict[str, float] = OrderedDict()
+        self._clock_ns = clock_ns
+        self._full_at_ns: OrderedDict[str, int] = OrderedDict()
 
     def __len__(self) -> int:
         """For how many callers a bucket is kept."""
-        return len(self._full_at)
+        return len(self._full_at_ns)
 
     def spend(self, caller: str) -> float:
         """Take one call from the bucket: 0, or the seconds to wait if it is empty (none taken)."""
-        if not self._interval:
+        if not self._interval_ns:
             return 0.0
-        now = self._clock()
-        full_at = self._full_at.get(caller, now)
-        ahead = full_at - now
-        if ahead > self._tolerance:
-            return ahead - self._tolerance
-        self._full_at[caller] = (full_at if ahead > 0 else now) + self._interval
-        self._full_at.move_to_end(caller)
-        if len(self._full_at) > self._remembered:
-            self._full_at.popitem(last=False)
+        now_ns = self._clock_ns()
+        full_at_ns = self._full_at_ns.get(caller, now_ns)
+        ahead_ns = full_at_ns - now_ns
+        if ahead_ns > self._tolerance_ns:
+            return (ahead_ns - self._tolerance_ns) / _NANOSECONDS
+        self._full_at_ns[caller] = max(full_at_ns, now_ns) + self._interval_ns
+        self._full_at_ns.move_to_end(caller)
+        if len(self._full_at_ns) > self._remembered:
+            self._full_at_ns.popitem(last=False)
         return 0.0
 
 

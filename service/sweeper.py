@@ -113,6 +113,8 @@ class Sweeper:
 
     def _ring(self, live: LiveMatch) -> None:
         live.timer = None
+        if self._is_closed:
+            return
         deadline_us = live.match.deadline_us()
         if deadline_us is not None and deadline_us <= self._matches.now_us():
             # Where it fails, as the store is away, the search finds the match later.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import grpc
@@ -90,6 +90,13 @@ class Replica:
             await self.server.stop(1)
             await self.engine.stop()
 
+    async def die(self) -> None:
+        """Fall silent in the middle of whatever was going on; its timers and bots are gone."""
+        self._is_stopped = True
+        self.engine.sweeper.close()
+        await self.server.stop(None)
+        await self.engine.stop()
+
 
 class Playing:
     """The replicas and players of one test."""
@@ -107,10 +114,14 @@ class Playing:
         await replica.start()
         return replica
 
-    async def player(self, replica: Replica, name: str, lifetime_s: int = 3600) -> Player:
-        channel = aio.insecure_channel(
-            replica.address, options=[("grpc.use_local_subchannel_pool", 1)]
-        )
+    async def player(
+        self, replica: Replica, name: str, lifetime_s: int = 3600, *, is_slow: bool = False
+    ) -> Player:
+        """A player on a channel of their own; a slow one's transport takes little in advance."""
+        options = [("grpc.use_local_subchannel_pool", 1)]
+        if is_slow:
+            options += [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1024)]
+        channel = aio.insecure_channel(replica.address, options=options)
         self.stack.push_async_callback(channel.close)
         return Player(channel, name, lifetime_s)
 
@@ -133,30 +144,38 @@ class Player:
         self.name = name
         self.channel = channel
         self.metadata = (("authorization", f"Bearer {token}"),)
-        self.stub = api_grpc.MatchServiceStub(channel)  # type: ignore[no-untyped-call]
+        self.stub = api_grpc.MatchServiceStub(channel)
 
     async def call(self, method: str, request: Any) -> Any:
         return await getattr(self.stub, method)(request, metadata=self.metadata, timeout=DEADLINE_S)
 
     async def open(self, settings: Settings = SETTINGS, request_id: str = "") -> TableView:
         request = api.OpenTableRequest(request_id=request_id or new_id(), settings=settings)
-        return (await self.call("OpenTable", request)).view
+        return cast("TableView", (await self.call("OpenTable", request)).view)
 
     async def sit(self, match_id: str, **fields: Any) -> TableView:
         fields = {"request_id": new_id(), **fields}
-        return (await self.call("TakeSeat", api.TakeSeatRequest(match_id=match_id, **fields))).view
+        return cast(
+            "TableView",
+            (await self.call("TakeSeat", api.TakeSeatRequest(match_id=match_id, **fields))).view,
+        )
 
     async def seat_bot(self, match_id: str, **fields: Any) -> TableView:
         fields = {"request_id": new_id(), "level": BotLevel.BOT_LEVEL_EASY, **fields}
-        return (await self.call("SeatBot", api.SeatBotRequest(match_id=match_id, **fields))).view
+        return cast(
+            "TableView",
+            (await self.call("SeatBot", api.SeatBotRequest(match_id=match_id, **fields))).view,
+        )
 
     async def play(self, match_id: str, move: Move, **fields: Any) -> TableView:
         fields = {"request_id": new_id(), **fields}
         request = api.PlayRequest(match_id=match_id, move=move, **fields)
-        return (await self.call("Play", request)).view
+        return cast("TableView", (await self.call("Play", request)).view)
 
     async def get(self, match_id: str) -> TableView:
-        return (await self.call("GetMatch", api.GetMatchRequest(match_id=match_id))).view
+        return cast(
+            "TableView", (await self.call("GetMatch", api.GetMatchRequest(match_id=match_id))).view
+        )
 
     def watch(self, match_id: str, after: int = 0, *, views: bool = False) -> Any:
         request = api.WatchMatchRequest(match_id=match_id, after_version=after, include_views=views)
@@ -171,6 +190,7 @@ class Session:
 
     def __init__(self, call: Any) -> None:
         self.call = call
+        self._writing = asyncio.Lock()  # a stream takes one message at a time
         self._boxes: dict[str, asyncio.Queue[api.PlaySessionResponse]] = {}
         self.reading = asyncio.create_task(self._read())
 
@@ -183,7 +203,8 @@ class Session:
 
     async def send(self, **kind: Any) -> str:
         request = api.PlaySessionRequest(**kind)
-        await self.call.write(request)
+        async with self._writing:
+            await self.call.write(request)
         body = getattr(request, request.WhichOneof("kind") or "")
         return str(body.request_id)
 
@@ -205,7 +226,7 @@ def reason_of(error: aio.AioRpcError | status_pb2.Status) -> ErrorReason.ValueTy
     """The reason in a rich error, after checking that code and status agree."""
     if isinstance(error, aio.AioRpcError):
         trailing = {key: value for key, value in error.trailing_metadata() or ()}  # noqa: C416
-        status = status_pb2.Status.FromString(trailing["grpc-status-details-bin"])
+        status = status_pb2.Status.FromString(cast("bytes", trailing["grpc-status-details-bin"]))
         assert status.code == error.code().value[0]
     else:
         status = error

@@ -10,7 +10,7 @@ from grpc import aio
 
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
-from durak.v1.settings_pb2 import Settings
+from durak.v1.settings_pb2 import Deck, Settings
 from durak.v1.table_pb2 import Move, TakeMove
 from tests.service.playing import (
     SETTINGS,
@@ -57,7 +57,7 @@ async def test_two_replicas_racing_on_one_match_lose_and_double_nothing(playing:
     settings = Settings()
     settings.CopyFrom(SETTINGS)
     settings.seats = 6
-    settings.deck = 52
+    settings.deck = Deck.DECK_52
     owner = await playing.player(replicas[0], "owner")
     match_id = (await owner.open(settings)).match_id
 

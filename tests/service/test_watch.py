@@ -203,7 +203,7 @@ async def test_watches_end_when_the_service_drains(playing: Playing) -> None:
 async def test_a_slow_watcher_is_cut_off_and_can_resume(playing: Playing) -> None:
     replica = await playing.replica(watch_queue_events=16)
     ann = await playing.player(replica, "ann")
-    slow = await playing.player(replica, "slow")
+    slow = await playing.player(replica, "slow", is_slow=True)
     match_id = (await ann.open()).match_id
     watch = slow.watch(match_id, views=True)
     first = [message.WhichOneof("kind") for message in await take(watch, 3)]

@@ -80,6 +80,7 @@ CATALOGUE: Mapping[ErrorReason.ValueType, Entry] = {
     reasons.ERROR_REASON_NOT_OWNER: _PERMISSION_DENIED,
     reasons.ERROR_REASON_SEAT_RESERVED: _PERMISSION_DENIED,
     reasons.ERROR_REASON_MATCH_NOT_FOUND: Entry(grpc.StatusCode.NOT_FOUND, Detail.RESOURCE),
+    reasons.ERROR_REASON_PUZZLE_NOT_FOUND: Entry(grpc.StatusCode.NOT_FOUND, Detail.RESOURCE),
     reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: Entry(grpc.StatusCode.OUT_OF_RANGE),
     reasons.ERROR_REASON_STALE_VERSION: Entry(grpc.StatusCode.ABORTED),
     reasons.ERROR_REASON_CONTENTION: Entry(grpc.StatusCode.ABORTED, Detail.RETRY, 0.05),
@@ -124,6 +125,11 @@ CATALOGUE: Mapping[ErrorReason.ValueType, Entry] = {
     reasons.ERROR_REASON_STORE_UNAVAILABLE: Entry(grpc.StatusCode.UNAVAILABLE, Detail.RETRY, 1.0),
 }
 
+_RESOURCES: Mapping[ErrorReason.ValueType, tuple[str, str]] = {
+    reasons.ERROR_REASON_MATCH_NOT_FOUND: ("durak.v1.Match", "match_id"),
+    reasons.ERROR_REASON_PUZZLE_NOT_FOUND: ("durak.v1.Puzzle", "puzzle_id"),
+}
+"""What is missing: its type, and the metadata that names it."""
 
 _STORE_ERRORS = (StoreOverloaded, StoreUnavailable, AppendOutcomeUnknown, VersionConflict)
 
@@ -234,10 +240,11 @@ def _details(
             )
             return [error_details_pb2.PreconditionFailure(violations=[state])]
         case Detail.RESOURCE:
-            name = refusal.metadata.get("match_id", "")
+            kind, key = _RESOURCES[refusal.reason]
+            name = refusal.metadata.get(key, "")
             return [
                 error_details_pb2.ResourceInfo(
-                    resource_type="durak.v1.Match", resource_name=name, description=message
+                    resource_type=kind, resource_name=name, description=message
                 )
             ]
         case Detail.RETRY:

@@ -89,6 +89,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the match changed again and again while the command was decided, and the server gave up. Detail
     RetryInfo. Action: repeat the same request, with the same request id. ABORTED.
     """
+    ERROR_REASON_PUZZLE_NOT_FOUND: _ErrorReason.ValueType  # 24
+    """Cause: there is no such puzzle. Detail ResourceInfo. Action: use an id listed by ListPuzzles. NOT_FOUND."""
     ERROR_REASON_MATCH_NOT_IN_PLAY: _ErrorReason.ValueType  # 30
     """Cause: the cards are not dealt yet, or the match is over. Detail PreconditionFailure, as for all reasons
     down to REMATCH_IMPOSSIBLE. Action: look at TableView.phase. FAILED_PRECONDITION.
@@ -296,6 +298,8 @@ ERROR_REASON_CONTENTION: ErrorReason.ValueType  # 23
 """Cause: the match changed again and again while the command was decided, and the server gave up. Detail
 RetryInfo. Action: repeat the same request, with the same request id. ABORTED.
 """
+ERROR_REASON_PUZZLE_NOT_FOUND: ErrorReason.ValueType  # 24
+"""Cause: there is no such puzzle. Detail ResourceInfo. Action: use an id listed by ListPuzzles. NOT_FOUND."""
 ERROR_REASON_MATCH_NOT_IN_PLAY: ErrorReason.ValueType  # 30
 """Cause: the cards are not dealt yet, or the match is over. Detail PreconditionFailure, as for all reasons
 down to REMATCH_IMPOSSIBLE. Action: look at TableView.phase. FAILED_PRECONDITION.

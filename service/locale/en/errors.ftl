@@ -18,6 +18,7 @@ seat-reserved = This seat is kept for the player who had it before. Take your ow
 match-not-found = There is no such match. Check the link or the number.
 after-version-beyond-head = The match has not come that far yet. Watch it from a move that you have already seen.
 stale-version = The table has changed in the meantime. Look at it again and decide anew.
+puzzle-not-found = There is no such puzzle. Choose one from the list.
 contention = Too much is happening at this table at once. Try the same move again.
 
 match-not-in-play = This match is not being played: it has not begun yet, or it is over.

@@ -74,6 +74,8 @@ class Config(BaseSettings):
     """Watches and sessions that one caller may have open. Beyond: TOO_MANY_WATCHES."""
     watches_limit: Count = 20_000
     """Watches and sessions open in all. Beyond: OVERLOADED."""
+    public_calls_limit: Count = 64
+    """Unary calls of callers without a token (practice, rules) at once. Beyond: OVERLOADED."""
     public_streams_limit: Count = 256
     """Open streams of callers without a token (health, reflection), in all. Beyond: OVERLOADED."""
 

@@ -281,10 +281,13 @@ class Passage:
 
     def _count_in(self, limits: Limits, caller: Caller) -> None:
         frame = self._frame
+        if frame.access.probe:
+            return
         if not frame.is_stream:
             if frame.access.public:
-                return
-            limits.begin_call(caller.subject)
+                limits.begin_public_call()
+            else:
+                limits.begin_call(caller.subject)
         elif frame.access.public:
             limits.begin_public_stream()
         else:
@@ -294,7 +297,10 @@ class Passage:
     def _count_out(self, limits: Limits) -> None:
         frame = self._frame
         if not frame.is_stream:
-            limits.end_call()
+            if frame.access.public:
+                limits.end_public_call()
+            else:
+                limits.end_call()
         elif frame.access.public:
             limits.end_public_stream()
         else:

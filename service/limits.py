@@ -66,12 +66,15 @@ class Limits:
         self._calls_limit = config.calls_limit
         self._watches_limit = config.watches_limit
         self._caller_watches_limit = config.caller_watches_limit
+        self._public_calls_limit = config.public_calls_limit
         self._public_streams_limit = config.public_streams_limit
         self._watches_by_caller: dict[str, int] = {}
         self.calls = 0
         """Unary calls and commands of sessions that are running."""
         self.watches = 0
         """Watches and sessions that are open."""
+        self.public_calls = 0
+        """Unary calls of callers without a token that are running."""
         self.public_streams = 0
         """Streams that are open to callers without a token."""
         self._idle = asyncio.Event()
@@ -108,6 +111,16 @@ class Limits:
         else:
             del self._watches_by_caller[caller]
         self._note_idle()
+
+    def begin_public_call(self) -> None:
+        """Count a unary call of a caller without a token. Refused: OVERLOADED."""
+        if self.public_calls >= self._public_calls_limit:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        self.public_calls += 1
+
+    def end_public_call(self) -> None:
+        """The call that was counted is over."""
+        self.public_calls -= 1
 
     def begin_public_stream(self) -> None:
         """Count a stream of a caller without a token. Refused: OVERLOADED."""

@@ -14,15 +14,18 @@ ROLES: Final = frozenset({"player", "operator", "auditor"})
 class Access(NamedTuple):
     """Who may make a call: whoever has one of `roles` and none of `barred`.
 
-    With `public` anyone may, without a token.
+    With `public` anyone may, without a token; a `probe` is public and does not count as a call, so
+    that it is answered under any load.
     """
 
     roles: frozenset[str] = frozenset()
     barred: frozenset[str] = frozenset()
     public: bool = False
+    probe: bool = False
 
 
 _PUBLIC = Access(public=True)
+_PROBE = Access(public=True, probe=True)
 _PLAY = Access(roles=frozenset({"player"}), barred=frozenset({"auditor"}))
 """Auditors may see every card of a match, so they do not play, whatever else they are."""
 _READ = Access(roles=ROLES)
@@ -46,12 +49,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/durak.v1.PracticeService/TryMove": _PUBLIC,
     "/durak.v1.RulesService/GetRuleSheet": _PUBLIC,
     "/durak.v1.RulesService/ListPresets": _PUBLIC,
-    "/durak.v1.RulesService/ListPresets": _PUBLIC,
-    "/durak.v1.RulesService/GetRuleSheet": _PUBLIC,
-    "/durak.v1.PracticeService/ListPuzzles": _PUBLIC,
-    "/durak.v1.PracticeService/GetPuzzle": _PUBLIC,
-    "/durak.v1.PracticeService/TryMove": _PUBLIC,
-    "/grpc.health.v1.Health/Check": _PUBLIC,
+    "/grpc.health.v1.Health/Check": _PROBE,
     "/grpc.health.v1.Health/Watch": _PUBLIC,
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": _PUBLIC,
 }

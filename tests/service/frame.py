@@ -1,0 +1,248 @@
+"""A real server with the frame around a few small methods, to test the frame alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+from google.protobuf.wrappers_pb2 import StringValue
+from google.rpc import error_details_pb2
+from google.rpc.status_pb2 import Status
+from grpc import aio
+
+from service import calls
+from service.auth import Authenticator
+from service.config import Config
+from service.errors import STATUS_KEY
+from service.interceptor import Interceptor
+from service.keys import DevelopmentKey
+from service.limits import Limits
+from service.roles import Access
+from service.telemetry import Telemetry
+
+SERVICE = "test.Frame"
+PLAYER = Access(roles=frozenset({"player"}), barred=frozenset({"auditor"}))
+ACCESS = {
+    f"/{SERVICE}/Call": PLAYER,
+    f"/{SERVICE}/Watch": PLAYER,
+    f"/{SERVICE}/Write": PLAYER,
+    f"/{SERVICE}/Collect": PLAYER,
+    f"/{SERVICE}/Session": PLAYER,
+    f"/{SERVICE}/Public": Access(public=True),
+    f"/{SERVICE}/Probe": Access(public=True, probe=True),
+    f"/{SERVICE}/PublicWatch": Access(public=True),
+}
+
+
+@dataclass
+class Methods:
+    """What the methods do; a test sets what it needs."""
+
+    call: Callable[[str, Any], Awaitable[str]] | None = None
+    seen: list[calls.Call] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    """How the streams ended, as their handlers saw it."""
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def unary(self, request: StringValue, context: Any) -> StringValue:
+        self.seen.append(calls.current())
+        self.reached.set()
+        if self.call is not None:
+            return StringValue(value=await self.call(request.value, context))
+        return request
+
+    async def watch(self, request: StringValue, context: Any) -> AsyncIterator[StringValue]:
+        """Sends the request back, and then nothing until it is told to go."""
+        self.seen.append(calls.current())
+        try:
+            yield request
+            await self.go.wait()
+            if self.call is not None:
+                yield StringValue(value=await self.call(request.value, context))
+        except BaseException as error:
+            self.ended.append(type(error).__name__)
+            raise
+        else:
+            self.ended.append("")
+
+    async def write(self, request: StringValue, context: Any) -> None:
+        """As `watch`, in the other style of gRPC."""
+        async for response in self.watch(request, context):
+            await context.write(response)
+
+    async def collect(self, requests: AsyncIterator[StringValue], context: Any) -> StringValue:
+        return StringValue(value="".join([request.value async for request in requests]))
+
+    async def session(
+        self, requests: AsyncIterator[StringValue], context: Any
+    ) -> AsyncIterator[StringValue]:
+        """Sends every request back; once they end, whatever the reason, one more if told to go."""
+        try:
+            async for request in requests:
+                yield request
+        except Exception as error:
+            self.ended.append(str(error))
+            await self.go.wait()
+            yield StringValue(value="finished")
+            raise
+
+
+@dataclass
+class Framed:
+    """The server, and a client's way to it."""
+
+    methods: Methods
+    interceptor: Interceptor
+    key: DevelopmentKey
+    config: Config
+    channel: aio.Channel
+
+    def token(self, *roles: str, subject: str = "ann", seconds: int = 600) -> str:
+        return self.key.mint(
+            subject,
+            roles=roles or ("player",),
+            issuer=self.config.token_issuer,
+            audience=self.config.token_audience,
+            lifetime_seconds=seconds,
+        )
+
+    def metadata(
+        self, *roles: str, language: str = "", **options: Any
+    ) -> tuple[tuple[str, str], ...]:
+        authorization = (("authorization", f"Bearer {self.token(*roles, **options)}"),)
+        return (*authorization, ("accept-language", language)) if language else authorization
+
+    def unary(self, method: str = "Call") -> Any:
+        return self._multi("unary_unary", method)
+
+    def watch(self, method: str = "Watch") -> Any:
+        return self._multi("unary_stream", method)
+
+    def collect(self) -> Any:
+        return self._multi("stream_unary", "Collect")
+
+    def session(self) -> Any:
+        return self._multi("stream_stream", "Session")
+
+    def _multi(self, kind: str, method: str) -> Any:
+        # Bytes pass as they are, so that a test can send what is no message.
+        return getattr(self.channel, kind)(
+            f"/{SERVICE}/{method}", request_serializer=_serialize, response_deserializer=_text
+        )
+
+
+def _serialize(request: str | bytes) -> bytes:
+    return request if isinstance(request, bytes) else StringValue(value=request).SerializeToString()
+
+
+def _text(message: bytes) -> str:
+    return StringValue.FromString(message).value
+
+
+@asynccontextmanager
+async def framed(
+    folder: Path, telemetry: Telemetry | None = None, **settings: Any
+) -> AsyncIterator[Framed]:
+    config = Config(data_dir=folder, **settings)
+    key = DevelopmentKey.in_folder(folder)
+    authenticator = Authenticator(
+        key,
+        issuer=config.token_issuer,
+        audience=config.token_audience,
+        leeway_seconds=0,
+        cache_size=10,
+    )
+    interceptor = Interceptor(
+        authenticator,
+        Limits(config),
+        telemetry or Telemetry(None, None),
+        session_grace_seconds=config.session_grace_seconds,
+        log_calls=config.log_level == "debug",
+        access=ACCESS,
+    )
+    methods = Methods()
+    options = [("grpc.max_receive_message_length", config.receive_limit_bytes)]
+    server = aio.server(interceptors=[interceptor], options=options)
+    server.add_generic_rpc_handlers((_handlers(methods),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            yield Framed(methods, interceptor, key, config, channel)
+    finally:
+        await server.stop(None)
+
+
+def _handlers(methods: Methods) -> grpc.GenericRpcHandler:
+    read, write = StringValue.FromString, StringValue.SerializeToString
+    unary, watch = grpc.unary_unary_rpc_method_handler, grpc.unary_stream_rpc_method_handler
+    made: dict[str, Any] = {
+        "Call": unary(methods.unary, read, write),
+        "Forgotten": unary(methods.unary, read, write),
+        "Public": unary(methods.unary, read, write),
+        "Probe": unary(methods.unary, read, write),
+        "Watch": watch(methods.watch, read, write),
+        "Write": watch(methods.write, read, write),
+        "PublicWatch": watch(methods.watch, read, write),
+        "Collect": grpc.stream_unary_rpc_method_handler(methods.collect, read, write),
+        "Session": grpc.stream_stream_rpc_method_handler(methods.session, read, write),
+    }
+    return grpc.method_handlers_generic_handler(SERVICE, made)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A refusal as a client gets it."""
+
+    code: grpc.StatusCode
+    reason: str
+    text: str
+    """The LocalizedMessage."""
+    details: tuple[Message, ...]
+    raw: str
+    """Everything that was sent, as text."""
+
+
+async def refusal(call: Any) -> Answer:
+    """Read a call to its end, which must be a refusal with rich details."""
+    try:
+        if hasattr(call, "read"):
+            while await call.read() is not aio.EOF:
+                pass
+            assert await call.code() is None, "the stream ended OK"
+        else:
+            await call
+    except aio.AioRpcError as error:
+        return answer_of(error)
+    raise AssertionError("the call was not refused")
+
+
+def answer_of(error: aio.AioRpcError) -> Answer:
+    """The rich details of an error."""
+    (packed,) = [value for key, value in error.trailing_metadata() if key == STATUS_KEY]
+    assert isinstance(packed, bytes)
+    status = Status.FromString(packed)
+    assert status.code == error.code().value[0]
+    assert status.message == error.details()
+    details = tuple(_unpacked(packed) for packed in status.details)
+    (info,) = (detail for detail in details if isinstance(detail, error_details_pb2.ErrorInfo))
+    (text,) = (
+        detail.message
+        for detail in details
+        if isinstance(detail, error_details_pb2.LocalizedMessage)
+    )
+    return Answer(error.code(), info.reason, text, details, f"{status}{error}")
+
+
+def _unpacked(packed: Any) -> Message:
+    kind = getattr(error_details_pb2, packed.TypeName().rpartition(".")[2])
+    message: Message = kind()
+    assert packed.Unpack(message)
+    return message

@@ -1,0 +1,307 @@
+"""Search where positions can come back: transfers, and the fifty-bout draw (R9.5).
+
+With transfers a take can hand back what the bout before it took, so a run of bouts without a
+discard may go round.
+"""
+
+from __future__ import annotations
+
+from domain.endgame.position import bits
+from domain.endgame.search import FAR, Search
+
+HORIZON = -1
+"""In place of the depth of a position: rests on the horizon."""
+
+WIDEST = 24
+"""Furthest horizon, in bouts of one run; the stack of calls allows no more."""
+
+
+class HorizonReached(Exception):  # noqa: N818 no error: the question needs a wider horizon
+    """The question could not be answered within the horizon."""
+
+
+class TransferSearch(Search):
+    """Search with transfers (perevodnoy), as if a run without discards could go on for ever and
+    were then a draw.
+
+    Why this is right under R9.5. Call a win *forced in n* if against every defence the run before
+    the next discard (or the end) has at most n bouts that end in a take, and so for every run after
+    it. (a) A seat that can force a win under R9.5 can do so here: the same moves win, and within
+    fifty bouts. So what is a draw here is a draw there. (b) A win forced in n with ``quiet_bouts``
+    + n below fifty (and n below fifty in every later run, where the counter starts from 0) is one
+    under R9.5 too: the counter never gets there. ``longest_run`` is an upper bound of n, and the
+    caller turns to ``CountdownSearch``, which counts, when it is not small enough.
+
+    A question is "can this seat force a win?", so a position that comes back on the path fails for
+    that seat: going round is no win. A win that has been found rests on other wins only and is kept
+    for good. A failure may rest on such a return, that is, on the failure of a position above which
+    is still open. It is *tainted*: kept with the depth of the highest position that it rests on,
+    used only while that position is open, and made permanent when that position fails as well and
+    rests on nothing above; all tainted failures below a position are dropped when it is won.
+    """
+
+    def __init__(
+        self, cards: int, trump_suit: int, *, draw_allowed: bool, first_limit: int
+    ) -> None:
+        super().__init__(cards, trump_suit, draw_allowed=draw_allowed, first_limit=first_limit)
+        self.transfers = True
+        self.draws_occur = True  # by R9.5 on any table
+        self.path: dict[int, int] = {}  # open positions and their depth
+        self.tainted: dict[int, int] = {}
+        self.trail: list[int] = []  # keys of tainted, in the order in which they were found
+        self.rests_on = FAR  # depth of the highest open position behind the failures met so far
+        self.run_cards = self.full  # cards in play in the run of the innermost open position
+        self.longest_run = 0  # upper bound of n in that run, for the wins met so far
+        self.runs: dict[int, int] = {}
+        self.run_depth = 0  # bouts of the run that lie above the position
+        self.seen_at: dict[int, int] = {}  # run_depth where a tainted failure was found
+        self.horizon = 3
+        self.horizon_hit = False
+        self.longest_later_run = 0
+
+    def abandon(self) -> None:
+        """Forget what an interrupted search left open."""
+        self.drop(0)
+        self.path.clear()
+        self.rests_on, self.run_cards, self.run_depth = FAR, self.full, 0
+
+    def widen(self) -> bool:
+        """Look further along runs from now on. False if that has been done as far as it goes."""
+        self.abandon()
+        self.horizon *= 2
+        return self.horizon <= WIDEST
+
+    def confirm(self, *, won: bool) -> None:
+        """Raise HorizonReached if the failure just found rests on the horizon."""
+        rests_on, self.rests_on = self.rests_on, FAR
+        if not won and rests_on == HORIZON:
+            raise HorizonReached
+
+    # Memory
+
+    def recall(self, key: int) -> bool | None:
+        """What is known of ``key`` and may be used here."""
+        known = self.memo.get(key)
+        if known is None:
+            return None
+        rests_on = self.tainted.get(key, FAR)
+        if rests_on == HORIZON and self.seen_at[key] > self.run_depth:
+            return None  # it can be followed further from here
+        self.rests_on = min(self.rests_on, rests_on)
+        return known
+
+    def lead(self, attacker: int, defender: int, goal: int) -> bool:
+        """See ``Search``; a position that comes back, or lies beyond the horizon, is not won."""
+        key = (attacker << self.width | defender) << 1 | goal
+        cards = attacker | defender
+        outer = self.rests_on, self.run_cards, self.longest_run, self.run_depth
+        self.run_depth = outer[3] + 1 if cards == self.run_cards else 0
+        known = self.recall(key)
+        if known is None:
+            known = self.blocked(key, goal)
+        if known is None:
+            known = self.open_lead(key, attacker, defender, goal)
+            self.rests_on = min(self.rests_on, outer[0])
+        self.run_cards, self.longest_run, self.run_depth = outer[1:]
+        if known == bool(goal):
+            self.extend_run(cards, self.runs.get(key, 0))
+        return known
+
+    def blocked(self, key: int, goal: int) -> bool | None:
+        """The failure of a position that is open on the path or lies beyond the horizon; else
+        None.
+        """
+        depth = self.path.get(key)
+        if depth is None:
+            if self.run_depth <= self.horizon:
+                return None
+            depth = HORIZON
+            self.horizon_hit = True
+        self.rests_on = min(self.rests_on, depth)
+        return not goal
+
+    def open_lead(self, key: int, attacker: int, defender: int, goal: int) -> bool:
+        """Search a position that is not known, and keep the answer."""
+        self.count()
+        depth = self.path[key] = len(self.path)
+        self.rests_on, self.run_cards, self.longest_run = FAR, attacker | defender, 0
+        mark = len(self.trail)
+        known = self.search_lead(attacker, defender, goal)
+        del self.path[key]
+        won = known == bool(goal)
+        self.settle(key, known, depth, mark, won=won)
+        if won:
+            self.runs[key] = self.longest_run + 1
+        return known
+
+    def open_throw(self, attacker: int, defender: int, beaten: int, ranks: int, goal: int) -> bool:
+        """See ``Search``."""
+        key = ((attacker << self.width | defender) << self.width | beaten) << 1 | goal
+        known = self.recall(key)
+        longest_run = self.longest_run
+        if known is None:
+            self.count()
+            rests_on = self.rests_on
+            self.rests_on, self.longest_run = FAR, 0
+            mark = len(self.trail)
+            known = self.search_throw(attacker, defender, beaten, ranks, goal)
+            won = known == bool(goal)
+            self.settle(key, known, FAR, mark, won=won)
+            self.rests_on = min(self.rests_on, rests_on)
+            if won:
+                self.runs[key] = self.longest_run
+        self.longest_run = longest_run
+        if known == bool(goal):
+            self.longest_run = max(longest_run, self.runs.get(key, 0))
+        return known
+
+    def extend_run(self, cards: int, run: int) -> None:
+        """Take a win with ``cards`` in play, ``run`` bouts long with the one that led to it, into
+        account.
+        """
+        if cards == self.run_cards:
+            self.longest_run = max(self.longest_run, run)
+        else:
+            self.longest_later_run = max(self.longest_later_run, run - 1)
+
+    def settle(self, key: int, known: bool, depth: int, mark: int, *, won: bool) -> None:  # noqa: FBT001
+        """Keep the answer for ``key``, found at ``depth``; see to the tainted ones since
+        ``mark``.
+        """
+        if won:
+            self.drop(mark)
+            self.rests_on = FAR
+        elif self.rests_on >= depth:
+            for inner in self.trail[mark:]:
+                del self.tainted[inner]
+            del self.trail[mark:]
+            self.rests_on = FAR
+        else:
+            if key not in self.tainted:  # a table can come back within its own search
+                self.trail.append(key)
+            self.tainted[key] = self.rests_on
+            self.seen_at[key] = self.run_depth
+            for inner in self.trail[mark:]:
+                self.tainted[inner] = min(self.tainted[inner], self.rests_on)
+        self.memo[key] = known
+
+    def drop(self, mark: int) -> None:
+        """Forget the tainted answers found since ``mark``."""
+        for key in self.trail[mark:]:
+            del self.tainted[key], self.memo[key]
+        del self.trail[mark:]
+
+    # Rules
+
+    def certain(self, attacker: int, defender: int, goal: int) -> bool:
+        """As without transfers, if no rank that the attacker leads can be in the defender's hand by
+        then.
+        """
+        if not super().certain(attacker, defender, goal):
+            return False
+        if self.transfers and attacker & (attacker - 1):
+            for card in bits(attacker):
+                mates = self.mates[card]
+                if mates & defender:
+                    return False
+                if mates & attacker != card and not self.beats[card] & defender:
+                    return False
+        self.longest_run = max(self.longest_run, attacker.bit_count())
+        return True
+
+    def faced(
+        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
+    ) -> bool:
+        """Defender, with cards to beat, if the attacker may still add some first.
+
+        Adding is searched only while it can matter: before the first beat, against a defender who
+        can transfer.
+        """
+        if not self.answer(attacker, defender, unbeaten, beaten, ranks, goal):
+            return False
+        if beaten or not self.may_transfer(attacker, defender, unbeaten, ranks):
+            return True
+        if unbeaten.bit_count() >= min(
+            self.limit(attacker | defender | unbeaten), defender.bit_count()
+        ):
+            return True
+        return all(
+            self.faced(attacker ^ card, defender, unbeaten | card, 0, ranks, goal)
+            for card in bits(attacker & ranks)
+        )
+
+    def answer(
+        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
+    ) -> bool:
+        """Defender, who beats everything, transfers (R6) or takes."""
+        if beaten or not self.may_transfer(attacker, defender, unbeaten, ranks):
+            return super().answer(attacker, defender, unbeaten, beaten, ranks, goal)
+        if self.beat_all(attacker, defender, unbeaten, beaten, ranks, goal):
+            return True
+        for card in bits(defender & ranks):
+            if not self.faced(defender ^ card, attacker, unbeaten | card, 0, ranks, 1 - goal):
+                return True
+        everything = attacker | defender | unbeaten
+        room = min(self.limit(everything), defender.bit_count()) - unbeaten.bit_count()
+        return not self.taken(attacker, attacker & ranks, room, everything, 1 - goal)
+
+    def may_transfer(self, attacker: int, defender: int, unbeaten: int, ranks: int) -> bool:
+        """R6.2 for a table with nothing beaten, and a card of the rank led in the defender's
+        hand.
+        """
+        room = min(self.limit(attacker | defender | unbeaten), attacker.bit_count())
+        return self.transfers and bool(defender & ranks) and unbeaten.bit_count() < room
+
+
+class CountdownSearch(TransferSearch):
+    """Search that counts the bouts without a discard up to the draw of R9.5, in the run that the
+    root stands in.
+
+    Each bout of that run lowers ``bouts_left``, so the run ends; its positions are remembered for
+    each count apart. After a discard the count starts anew and the search goes on as its base does.
+    Plays both kinds of durak.
+    """
+
+    def count_down(self, bouts_left: int, *, transfers: bool) -> None:
+        """Start in a bout that is one of the last ``bouts_left`` before the draw."""
+        self.transfers = transfers
+        self.bouts_left = self.bouts_at_root = bouts_left
+        self.later_memo = self.memo
+        self.memos: dict[int, dict[int, bool]] = {}
+        self.memo = self.memos.setdefault(bouts_left, {})
+
+    def abandon(self) -> None:
+        self.memo = self.later_memo
+        super().abandon()
+        self.bouts_left = self.bouts_at_root
+        self.memos.clear()
+        self.memo = self.memos.setdefault(self.bouts_left, {})
+        self.horizon_hit = False
+
+    def confirm(self, *, won: bool) -> None:
+        """See ``TransferSearch``; the counted run does not tell which failures rest on the
+        horizon.
+        """
+        if not won and self.horizon_hit:
+            raise HorizonReached
+
+    def lead(self, attacker: int, defender: int, goal: int) -> bool:
+        outer, left = self.memo, self.bouts_left
+        if attacker | defender != self.full:
+            self.memo = self.later_memo
+            known = super().lead(attacker, defender, goal)
+        elif left == 1:
+            return not goal  # that was the fiftieth
+        else:
+            self.bouts_left = left - 1
+            self.memo = self.memos.setdefault(left - 1, {})
+            known = super(TransferSearch, self).lead(attacker, defender, goal)
+            self.bouts_left = left
+        self.memo = outer
+        return known
+
+    def certain(self, attacker: int, defender: int, goal: int) -> bool:
+        """As in the base, if there are bouts enough to lead every card."""
+        if attacker | defender == self.full and attacker.bit_count() >= self.bouts_left:
+            return False
+        return super().certain(attacker, defender, goal)

@@ -1,0 +1,251 @@
+"""Proofs in the endgame: can a seat force at least a given value?
+
+Every method answers one yes-or-no question: does the side it names reach at least ``goal`` (1 =
+win, 0 = draw or better) against every defence? The other side reaches at least ``1 - goal`` exactly
+when the answer is no. Hands and table are masks over the cards of one root position, renumbered so
+that a lower bit is a weaker card.
+
+Where both seats may act (R5.1 lets the attacker throw in while the defender is still beating) the
+search leaves out moves that are provably no better than one it keeps:
+
+* Throwing in before the defender acts. Whatever the defender does next, beat a card or take, the
+same card can still
+  be thrown in afterwards: ranks on the table only grow, and the attack cap does not move. So
+  waiting is as good, with one exception: an early card can make a transfer impossible (R6.2), so it
+  is searched while a transfer is open.
+* Hence the defender may beat the cards before them in any order without being disturbed, and taking
+after beating
+  some is no better than taking at once: the same cards are picked up, and the attacker has more
+  ranks to throw in.
+"""
+
+from __future__ import annotations
+
+from domain.endgame.position import beaters, bits, same_ranks
+
+FAR = 1 << 30
+"""Deeper than any path: depends on no position above."""
+
+
+class BudgetSpent(Exception):
+    """The search has visited as many positions as it was allowed to."""
+
+
+class Search:
+    """Search without transfers (podkidnoy).
+
+    No line repeats a position here: between two discards every take moves cards from the attacker,
+    who attacks again, to the defender, so the attacker's hand shrinks. Within such a run the
+    attacker takes part in at most as many bouts as they hold cards, and R9.5 cannot matter unless
+    the counter starts within that distance of fifty.
+    """
+
+    def __init__(
+        self, cards: int, trump_suit: int, *, draw_allowed: bool, first_limit: int
+    ) -> None:
+        """Prepare for all ``cards`` in play; ``first_limit`` caps the attack until the first
+        discard (R4.3).
+        """
+        trumps = ((1 << 13) - 1) << 13 * trump_suit
+        order = sorted(bits(cards), key=lambda c: (bool(c & trumps), (c.bit_length() - 1) % 13, c))
+        self.bit_of = {card: 1 << i for i, card in enumerate(order)}
+        self.beats = {self.bit_of[c]: self.pack(beaters(c, trump_suit) & cards) for c in order}
+        self.mates = {self.bit_of[c]: self.pack(same_ranks(c) & cards) for c in order}
+        self.width = len(order)
+        self.full = (1 << self.width) - 1
+        self.first_limit = first_limit
+        self.both_out = (
+            0 if draw_allowed else 1
+        )  # R9.4: without draws the defender of that bout loses
+        self.draws_occur = draw_allowed
+        self.memo: dict[int, bool] = {}
+        self.visited = 0
+        self.allowance = FAR
+
+    def pack(self, cards: int) -> int:
+        """Mask of this search for a mask of 52 cards."""
+        return sum(self.bit_of[card] for card in bits(cards))
+
+    def ranks_on(self, table: int) -> int:
+        """Cards whose rank lies on the table."""
+        ranks = 0
+        for card in bits(table):
+            ranks |= self.mates[card]
+        return ranks
+
+    def limit(self, everything: int) -> int:
+        """Most attack cards of a bout with ``everything`` in play: the first limit holds until a
+        discard (R4.3).
+        """
+        return self.first_limit if everything == self.full else 6
+
+    def count(self) -> None:
+        """Count one position. Raises BudgetSpent."""
+        if self.visited >= self.allowance:
+            raise BudgetSpent
+        self.visited += 1
+
+    def abandon(self) -> None:
+        """Forget what an interrupted search left open: nothing here."""
+
+    def confirm(self, *, won: bool) -> None:
+        """Check the answer just found: always final here."""
+
+    def widen(self) -> bool:
+        """Look further where a question was left open: nothing is here."""
+        return False
+
+    # Bout start and end
+
+    def lead(self, attacker: int, defender: int, goal: int) -> bool:
+        """Attacker, who opens a bout with both hands not empty."""
+        key = (attacker << self.width | defender) << 1 | goal
+        known = self.memo.get(key)
+        if known is None:
+            self.count()
+            known = self.memo[key] = self.search_lead(attacker, defender, goal)
+        return known
+
+    def search_lead(self, attacker: int, defender: int, goal: int) -> bool:
+        """``lead`` without memory."""
+        if self.certain(attacker, defender, goal):
+            return True
+        faced, mates, other = self.faced, self.mates, 1 - goal
+        rest = attacker
+        while rest:
+            card = rest & -rest
+            rest ^= card
+            if not faced(attacker ^ card, defender, card, 0, mates[card], other):
+                return True
+        return False
+
+    def certain(self, attacker: int, defender: int, goal: int) -> bool:
+        """Attacker is sure of the goal because the beatable part of their hand has one rank.
+
+        They lead the cards that nothing beats one by one, plain suits first and each suit upwards,
+        so that a card taken never beats a later one; the defender has to take each. Then they lay
+        the beatable rank in one bout. They are out when it closes, and the defender still holds
+        cards if they hold more than were laid.
+        """
+        beats = self.beats
+        beatable = 0
+        rest = attacker
+        while rest:
+            card = rest & -rest
+            rest ^= card
+            if beats[card] & defender:
+                beatable |= card
+        if beatable & ~self.mates.get(beatable & -beatable, 0):
+            return False
+        spare = attacker.bit_count() + defender.bit_count() - 2 * beatable.bit_count()
+        return spare > 0 or (spare == 0 and goal <= self.both_out)
+
+    # Inside a bout
+
+    def faced(
+        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
+    ) -> bool:
+        """Defender, with cards to beat, if the attacker may still add some first."""
+        return self.answer(attacker, defender, unbeaten, beaten, ranks, goal)
+
+    def answer(
+        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
+    ) -> bool:
+        """Defender, who beats everything or takes. Beating is tried first: it leaves fewer
+        cards.
+        """
+        if self.beat_all(attacker, defender, unbeaten, beaten, ranks, goal):
+            return True
+        everything = attacker | defender | unbeaten | beaten
+        limit = self.first_limit if everything == self.full else 6
+        room = min(limit - beaten.bit_count() // 2, defender.bit_count()) - unbeaten.bit_count()
+        return not self.taken(attacker, attacker & ranks, room, everything, 1 - goal)
+
+    def beat_all(
+        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
+    ) -> bool:
+        """Defender, who beats everything."""
+        throw, other = self.throw, 1 - goal
+        table = beaten | unbeaten
+        if unbeaten & (unbeaten - 1):
+            for used in self.covers(defender, unbeaten):
+                after = ranks | self.ranks_on(used)
+                if not throw(attacker, defender ^ used, table | used, after, other):
+                    return True
+            return False
+        mates = self.mates
+        choice = self.beats[unbeaten] & defender
+        while choice:
+            card = choice & -choice
+            choice ^= card
+            if not throw(attacker, defender ^ card, table | card, ranks | mates[card], other):
+                return True
+        return False
+
+    def covers(self, defender: int, unbeaten: int) -> set[int]:
+        """Sets of the defender's cards that beat all of ``unbeaten``, one each (R4.2)."""
+        found = {0}
+        for target in bits(unbeaten):
+            choice = self.beats[target] & defender
+            found = {used | card for used in found for card in bits(choice & ~used)}
+        return found
+
+    def taken(self, attacker: int, fitting: int, room: int, everything: int, goal: int) -> bool:
+        """Attacker, once the defender takes: adds up to ``room`` of the ``fitting`` cards and
+        attacks again (R7.2).
+        """
+        lead, memo, width = self.lead, self.memo, self.width
+        added = fitting
+        open_ = []
+        while True:  # every subset, the whole first
+            if added.bit_count() <= room:
+                left = attacker ^ added
+                if not left:
+                    return True  # out, and the defender holds the table
+                known = memo.get((left << width | (everything ^ left)) << 1 | goal)
+                if known is None:
+                    open_.append(left)
+                elif lead(left, everything ^ left, goal):
+                    return True
+            if not added:
+                break
+            added = (added - 1) & fitting
+        return any(lead(left, everything ^ left, goal) for left in open_)
+
+    def throw(self, attacker: int, defender: int, beaten: int, ranks: int, goal: int) -> bool:
+        """Attacker, with everything beaten: passes (R5.3) or throws in, unless the bout closes by
+        itself (R7.3).
+        """
+        if not attacker:
+            return bool(defender) or goal <= self.both_out
+        if not defender:
+            return False
+        limit = self.limit(attacker | defender | beaten)
+        if not attacker & ranks or beaten.bit_count() >= 2 * limit:
+            return not self.lead(defender, attacker, 1 - goal)
+        return self.open_throw(attacker, defender, beaten, ranks, goal)
+
+    def open_throw(self, attacker: int, defender: int, beaten: int, ranks: int, goal: int) -> bool:
+        """``throw`` where the attacker has a choice."""
+        key = ((attacker << self.width | defender) << self.width | beaten) << 1 | goal
+        known = self.memo.get(key)
+        if known is None:
+            self.count()
+            known = self.memo[key] = self.search_throw(attacker, defender, beaten, ranks, goal)
+        return known
+
+    def search_throw(
+        self, attacker: int, defender: int, beaten: int, ranks: int, goal: int
+    ) -> bool:
+        """``open_throw`` without memory."""
+        other = 1 - goal
+        if not self.lead(defender, attacker, other):
+            return True
+        answer = self.answer
+        fitting = attacker & ranks
+        while fitting:
+            card = fitting & -fitting
+            fitting ^= card
+            if not answer(attacker ^ card, defender, card, beaten, ranks, other):
+                return True
+        return False

@@ -1,0 +1,63 @@
+"""Times of the endgame solver for fixed seeds. Run as a script it prints them."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+from domain.endgame import Position, solve
+
+BUDGET = 400_000
+"""Positions that one solution may visit; those not exact within it are counted."""
+
+
+def sample(cards: int, *, transfer: bool, positions: int, seed: int) -> list[Position]:
+    """Bout starts with ``cards`` random cards of 36 in each hand."""
+    rng = random.Random(seed)
+    deck = [1 << 13 * suit + rank for suit in range(4) for rank in range(4, 13)]
+    found = []
+    for _ in range(positions):
+        dealt = rng.sample(deck, 2 * cards)
+        found.append(
+            Position(sum(dealt[:cards]), sum(dealt[cards:]), rng.randrange(4), transfer=transfer)
+        )
+    return found
+
+
+def measure(positions: list[Position], budget: int = BUDGET) -> dict[str, float]:
+    """Median and p95 of seconds and of positions visited, and the share solved exactly."""
+    seconds: list[float] = []
+    visited: list[int] = []
+    exact = 0
+    for position in positions:
+        start = time.perf_counter()
+        solution = solve(position, budget=budget)
+        seconds.append(time.perf_counter() - start)
+        visited.append(solution.visited)
+        exact += solution.exact
+    seconds.sort()
+    visited.sort()
+    p95 = max(0, -(-len(positions) * 95 // 100) - 1)
+    return {
+        "median_s": seconds[len(seconds) // 2],
+        "p95_s": seconds[p95],
+        "median_visited": visited[len(visited) // 2],
+        "p95_visited": visited[p95],
+        "exact_share": exact / len(positions),
+    }
+
+
+def run() -> dict[str, dict[str, float]]:
+    """Figures for 6+6 and 8+8 cards, without and with transfers."""
+    return {
+        f"{name} {cards}+{cards}": measure(
+            sample(cards, transfer=transfer, positions=count, seed=20_000 + cards)
+        )
+        for name, transfer in (("podkidnoy", False), ("perevodnoy", True))
+        for cards, count in ((6, 60), (8, 12))
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))

@@ -1,0 +1,162 @@
+"""A plain minimax of the endgame, straight from RULES R4–R9: no memory, no bit masks, no pruning
+rules of the solver.
+
+Shares no code with the solver. Cards are (suit, rank) pairs. Both seats may act while unbeaten
+cards lie there: the attacker is asked first, one card at a time, and then the defender must act.
+
+Where a bout would begin exactly like an earlier one of the same line with no discard in between,
+the line is a draw: going round for ever ends by R9.5, and a seat that can win at all can win
+without coming back to the same position. With ``counted`` the bouts are counted up to fifty
+instead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Card = tuple[int, int]
+Hand = frozenset[Card]
+
+
+class Table(NamedTuple):
+    """Settings that matter."""
+
+    trump: int
+    transfer: bool
+    draws: bool
+    counted: bool = False
+
+
+class Bout(NamedTuple):
+    """A running bout; ``me`` attacks. ``cap`` is the most attack cards of this bout."""
+
+    me: int
+    attacker: Hand
+    defender: Hand
+    cap: int
+    five: bool
+    quiet: int
+    unbeaten: Hand = frozenset()
+    covered: Hand = frozenset()  # attack cards that are beaten
+    covers: Hand = frozenset()  # defence cards
+    taking: bool = False
+    waited: bool = False
+
+
+Line = frozenset[tuple[int, Hand, Hand]]
+Key = tuple[str, Card | None, Card | None]
+
+
+def beat(low: Card, high: Card, trump: int) -> bool:
+    """R1.3."""
+    if low[0] == high[0]:
+        return high[1] > low[1]
+    return high[0] == trump
+
+
+def new_bout(me: int, attacker: Hand, defender: Hand, *, five: bool, quiet: int) -> Bout:
+    """R4.3."""
+    return Bout(me, attacker, defender, min(len(defender), 5 if five else 6), five, quiet)
+
+
+def finish(b: Bout, table: Table, *, beaten: bool) -> Bout | int | None:
+    """R7, R9: the next bout, the seat that won, or None for a draw."""
+    you = 1 - b.me
+    if beaten:
+        if not b.attacker and not b.defender:
+            return None if table.draws else b.me
+        if not b.attacker:
+            return b.me
+        if not b.defender:
+            return you
+        return new_bout(you, b.defender, b.attacker, five=False, quiet=0)
+    pile = b.defender | b.unbeaten | b.covered | b.covers
+    if not b.attacker:
+        return b.me
+    if b.quiet + 1 == 50:
+        return None
+    return new_bout(b.me, b.attacker, pile, five=b.five, quiet=b.quiet + 1)
+
+
+def settled(b: Bout, table: Table) -> Bout | int | None:
+    """R7.3."""
+    attacks = len(b.unbeaten) + len(b.covered)
+    full = attacks >= b.cap or not b.attacker
+    if b.taking and full:
+        return finish(b, table, beaten=False)
+    if not b.unbeaten and full:
+        return finish(b, table, beaten=True)
+    return b
+
+
+def mover(b: Bout) -> int:
+    return 1 - b.me if b.waited else b.me
+
+
+def successors(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
+    """R4–R7: every move of the seat that is asked and what it leads to."""
+    out: dict[Key, Bout | int | None] = {}
+    on_table = b.unbeaten | b.covered | b.covers
+    ranks = {rank for _, rank in on_table}
+    attacks = len(b.unbeaten) + len(b.covered)
+    if not b.waited:
+        for c in sorted(b.attacker):
+            if attacks < b.cap and (not on_table or c[1] in ranks):
+                after = b._replace(attacker=b.attacker - {c}, unbeaten=b.unbeaten | {c})
+                out["attack", c, None] = settled(after, table)
+        if b.taking:
+            out["pass", None, None] = finish(b, table, beaten=False)
+        elif on_table and not b.unbeaten:
+            out["pass", None, None] = finish(b, table, beaten=True)
+        elif on_table:
+            out["wait", None, None] = b._replace(waited=True)
+        return out
+    for target in sorted(b.unbeaten):
+        for c in sorted(b.defender):
+            if beat(target, c, table.trump):
+                after = b._replace(
+                    defender=b.defender - {c},
+                    unbeaten=b.unbeaten - {target},
+                    covered=b.covered | {target},
+                    covers=b.covers | {c},
+                    waited=False,
+                )
+                out["defend", c, target] = settled(after, table)
+    most = min(len(b.attacker), 5 if b.five else 6)
+    if table.transfer and not b.covered and attacks + 1 <= most:
+        for c in sorted(b.defender):
+            if c[1] in ranks:
+                out["transfer", c, None] = Bout(
+                    1 - b.me,
+                    b.defender - {c},
+                    b.attacker,
+                    most,
+                    b.five,
+                    b.quiet,
+                    b.unbeaten | {c},
+                )
+    out["take", None, None] = settled(b._replace(taking=True, waited=False), table)
+    return out
+
+
+def value(state: Bout | int | None, table: Table, seat: int, line: Line = frozenset()) -> int:
+    """1, 0 or -1 for ``seat``."""
+    if state is None:
+        return 0
+    if isinstance(state, int):
+        return 1 if state == seat else -1
+    if not (state.unbeaten or state.covered):
+        if not state.quiet:
+            line = frozenset()
+        here = state.me, state.attacker, state.defender
+        if not table.counted:
+            if here in line:
+                return 0
+            line |= {here}
+    best = -2
+    sign = 1 if mover(state) == seat else -1
+    for after in successors(state, table).values():
+        best = max(best, sign * value(after, table, seat, line))
+        if best == 1:
+            break
+    return sign * best

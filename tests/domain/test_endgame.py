@@ -1,0 +1,223 @@
+"""Endgames worked out by hand, the fifty-bout draw, and the budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.endgame import (
+    Ending,
+    Move,
+    MoveKind,
+    Position,
+    Role,
+    Value,
+    evaluate_moves,
+    legal_moves,
+    play,
+    solve,
+)
+
+SUITS = "♣♦♥♠"
+RANKS = ["2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A"]
+
+
+def cards(text: str) -> int:
+    """Mask of cards written as in the rules: ``6♥ 10♠``."""
+    return sum(1 << 13 * SUITS.index(c[-1]) + RANKS.index(c[:-1]) for c in text.split())
+
+
+def attack(card: str) -> Move:
+    return Move(MoveKind.ATTACK, cards(card))
+
+
+def defend(card: str, target: str) -> Move:
+    return Move(MoveKind.DEFEND, cards(card), cards(target))
+
+
+TAKE, PASS, WAIT = Move(MoveKind.TAKE), Move(MoveKind.PASS), Move(MoveKind.WAIT)
+
+
+def position(attacker: str, defender: str, unbeaten: str = "", **settings: int) -> Position:
+    """Spades are trumps. With cards to beat, the defender is asked unless ``turn`` says otherwise."""
+    settings.setdefault("turn", Role.DEFENDER if unbeaten else Role.ATTACKER)
+    return Position(cards(attacker), cards(defender), 3, cards(unbeaten), **settings)  # type: ignore[arg-type]
+
+
+def line(start: Position, *moves: Move) -> Position | Ending:
+    """What the moves lead to."""
+    state: Position | Ending = start
+    for move in moves:
+        assert isinstance(state, Position)
+        state = play(state, move)
+    return state
+
+
+A_WINS, B_WINS, DRAW = Ending(0), Ending(1), Ending(None)
+
+
+@pytest.mark.parametrize(
+    ("attacker", "defender", "moves", "result"),
+    [
+        ("6♥", "7♥", [attack("6♥"), WAIT, defend("7♥", "6♥")], DRAW),
+        ("6♥", "7♥ K♣ 8♦", [attack("6♥"), WAIT, defend("7♥", "6♥")], A_WINS),
+        ("6♥", "7♣", [attack("6♥"), WAIT, TAKE], A_WINS),
+        ("A♥", "6♠", [attack("A♥"), WAIT, defend("6♠", "A♥")], DRAW),
+        ("A♥ 8♣ 9♦", "6♠", [attack("A♥"), WAIT, defend("6♠", "A♥")], B_WINS),
+    ],
+)
+def test_R15_worked_endings(
+    attacker: str, defender: str, moves: list[Move], result: Ending
+) -> None:
+    assert line(position(attacker, defender), *moves) == result
+
+
+def test_R15_last_transfer_is_a_draw() -> None:
+    start = position("7♥ 9♣", "6♣", "6♥", transfer=True)
+    transfer = Move(MoveKind.TRANSFER, cards("6♣"))
+    moves = [transfer, WAIT, defend("7♥", "6♥"), WAIT, defend("9♣", "6♣")]
+    assert line(start, *moves) == DRAW
+
+
+@pytest.mark.parametrize(
+    ("attacker", "defender", "value", "without_draws"),
+    [
+        # The only card is beaten by the only card, and not beating it loses.
+        ("6♥", "7♥", Value.DRAW, Value.WIN),
+        # Out after this bout whatever B does; B keeps cards.
+        ("6♥", "7♥ K♣ 8♦", Value.WIN, Value.WIN),
+        ("6♥", "7♣", Value.WIN, Value.WIN),
+        ("A♥", "6♠", Value.DRAW, Value.WIN),
+        # Whatever A leads, B beats with 6♠ and is out while A holds two cards.
+        ("A♥ 8♣ 9♦", "6♠", Value.LOSS, Value.LOSS),
+    ],
+)
+def test_R15_worked_endings_are_valued_as_they_end(
+    attacker: str, defender: str, value: Value, without_draws: Value
+) -> None:
+    assert solve(position(attacker, defender)).value == value
+    assert solve(position(attacker, defender, draw_allowed=False)).value == without_draws
+
+
+def test_R15_last_transfer_saves_the_draw_and_taking_loses() -> None:
+    # After the take B holds 6♥ 6♣ against 7♥ 9♣. B beats neither 7♥ nor then 9♣, and A goes out.
+    found = evaluate_moves(position("7♥ 9♣", "6♣", "6♥", transfer=True))
+    values = {move.kind: entry.value for move, entry in found.items()}
+    assert values == {MoveKind.TRANSFER: Value.DRAW, MoveKind.TAKE: Value.LOSS}
+
+
+def test_R9_4_without_draws_the_defender_of_the_last_bout_loses() -> None:
+    start = position("6♥", "7♥", draw_allowed=False)
+    assert line(start, attack("6♥"), WAIT, defend("7♥", "6♥")) == A_WINS
+    # After the transfer A defends: it is A who lays the last card and loses.
+    start = position("7♥ 9♣", "6♣", "6♥", transfer=True, draw_allowed=False)
+    assert solve(start).value == Value.WIN
+
+
+def test_R6_2_an_early_throw_in_stops_a_transfer() -> None:
+    # A leads 6♥ and keeps 6♦ K♠: B could transfer 6♣, two cards for a hand of two. With 6♦ thrown
+    # in first, the third six would face a hand of one.
+    start = position("6♦ K♠", "6♣ 7♣ 8♣", "6♥", transfer=True, turn=Role.ATTACKER)
+    assert Move(MoveKind.TRANSFER, cards("6♣")) in legal_moves(play_on(start, WAIT))
+    assert Move(MoveKind.TRANSFER, cards("6♣")) not in legal_moves(
+        play_on(start, attack("6♦"), WAIT)
+    )
+
+
+def play_on(start: Position, *moves: Move) -> Position:
+    state = line(start, *moves)
+    assert isinstance(state, Position)
+    return state
+
+
+def test_R4_3_cap_counts_the_hand_at_the_start_of_the_bout() -> None:
+    # B had two cards: after one beaten six and one unbeaten there is room for none.
+    start = position("6♣ 6♦ 6♥ 9♣", "7♣ 7♦")
+    after = play_on(start, attack("6♣"), WAIT, defend("7♣", "6♣"), attack("6♦"))
+    assert after.attack_cards_allowed() == 0
+    assert legal_moves(after) == [WAIT]
+    # The cap closes the bout by itself (R7.3): B is out and A is not.
+    assert line(after, WAIT, defend("7♦", "6♦")) == B_WINS
+
+
+def test_R4_3_five_card_opening_holds_until_a_defence_succeeds() -> None:
+    hand = "7♣ 7♦ 7♥ 8♣ 8♦ 8♥ 9♣"
+    start = position(hand, "10♣ 10♦ 10♥ J♣ J♦ J♥ 9♥", five_card_limit=True)
+    assert start.attack_cards_allowed() == 5
+    assert play_on(start, attack("7♣"), WAIT, TAKE, PASS).attack_cards_allowed() == 5
+    beaten = play_on(start, attack("7♣"), WAIT, defend("10♣", "7♣"), PASS)
+    assert beaten.attack_cards_allowed() == 6
+
+
+def test_R9_5_the_fiftieth_bout_without_a_discard_is_a_draw() -> None:
+    # B beats neither club. Two leads win, unless the first take is the fiftieth quiet bout.
+    assert solve(position("7♣ 9♣", "6♥ 8♥", quiet_bouts=48)).value == Value.WIN
+    assert solve(position("7♣ 9♣", "6♥ 8♥", quiet_bouts=49)).value == Value.DRAW
+    last = line(position("7♣ 9♣", "6♥ 8♥", quiet_bouts=49), attack("7♣"), WAIT, TAKE, PASS)
+    assert last == DRAW
+
+
+def test_R9_3_going_out_in_the_fiftieth_bout_still_wins() -> None:
+    start = position("7♣", "6♥ 8♥", quiet_bouts=49)
+    assert solve(start).value == Value.WIN
+
+
+def test_R9_5_a_discard_starts_the_count_anew() -> None:
+    start = position("7♣ 9♦", "8♣ 6♥ 6♦", quiet_bouts=49)
+    after = play_on(start, attack("7♣"), WAIT, defend("8♣", "7♣"), PASS)
+    assert after.quiet_bouts == 0
+
+
+SIX_AND_SIX = position("6♣ 8♦ 9♥ J♣ Q♦ 7♠", "7♣ 8♥ 10♦ J♥ K♦ 9♠")
+
+
+@pytest.mark.parametrize("budget", [0, 1, 10, 100])
+@pytest.mark.parametrize("transfer", [False, True])
+def test_budget_is_kept_and_always_answered(budget: int, transfer: bool) -> None:
+    start = position("6♣ 8♦ 9♥ J♣ Q♦ 7♠ 9♦", "7♣ 8♥ 10♦ J♥ K♦ 9♠ 6♦", transfer=transfer)
+    found = solve(start, budget=budget)
+    assert found.best_move in legal_moves(start)
+    assert found.visited <= budget
+    values = evaluate_moves(start, budget=budget)
+    assert list(values) == legal_moves(start)
+
+
+@pytest.mark.parametrize("transfer", [False, True])
+def test_what_a_budget_calls_exact_is_the_value(transfer: bool) -> None:
+    start = position("6♣ 8♦ 9♥ J♣ 7♠", "7♣ 8♥ 10♦ J♥ 9♠", transfer=transfer)
+    whole = evaluate_moves(start)
+    assert all(entry.exact for entry in whole.values())
+    best = max(entry.value for entry in whole.values())
+    exact = 0
+    budgets = [0, 30, 100, 300, 1_000, 3_000, 10_000, 30_000]
+    for budget in budgets:
+        for move, entry in evaluate_moves(start, budget=budget).items():
+            assert not entry.exact or entry.value == whole[move].value
+        found = solve(start, budget=budget)
+        assert not found.exact or (found.value == best == whole[found.best_move].value)
+        exact += found.exact
+    assert 0 < exact < len(budgets)
+
+
+def test_nothing_is_exact_without_a_budget_to_search() -> None:
+    assert not solve(SIX_AND_SIX, budget=0).exact
+    assert solve(SIX_AND_SIX).exact
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"attacker": "6♥", "defender": "6♥"},  # one card in two places
+        {"attacker": "", "defender": "6♥"},  # over (R9.1)
+        {"attacker": "6♥", "defender": "7♥", "turn": Role.DEFENDER},  # nothing to beat
+        {"attacker": "6♥", "defender": "7♥", "unbeaten": "8♥ 9♥"},  # beyond the cap (R4.3)
+        {"attacker": "6♥", "defender": "7♥", "quiet_bouts": 50},  # drawn (R9.5)
+    ],
+)
+def test_positions_that_no_bout_reaches_are_refused(broken: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        position(**broken)
+
+
+def test_illegal_moves_are_refused() -> None:
+    with pytest.raises(ValueError, match="not legal"):
+        play(position("6♥", "7♥"), attack("7♥"))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from domain.cards import Card, cards_in
@@ -29,9 +28,7 @@ def cards_shown(message: Message) -> Iterator[Card]:
         if field.message_type:
             for part in value if field.is_repeated else [value]:
                 yield from cards_shown(part)
-        elif (
-            field.type == FieldDescriptor.TYPE_ENUM and field.enum_type.full_name == "durak.v1.Card"
-        ):
+        elif field.enum_type and field.enum_type.full_name == "durak.v1.Card":
             yield from (value if field.is_repeated else [value])
 
 

@@ -29,7 +29,6 @@ from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Dealt, DealtHand, Event, Finished, Outcome, Record
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import (
-    PHASE_PLAYING,
     AttackMove,
     ChallengeMove,
     DefendMove,
@@ -139,10 +138,9 @@ class Table:
     def pass_all(self) -> Sequence[Event]:
         """Everybody whose pass is awaited passes."""
         events: Sequence[Event] = []
-        bout = self.match.bout
-        while self.match.bout == bout and self.match.phase == PHASE_PLAYING:
-            if not self.match.awaited():
-                break
+        match = self.match
+        bout = match.bout
+        while match.bout == bout and match.attacks and match.on_clock() == match.awaited() != 0:
             events = self.play(f"{self.on_clock[0]}: pass")
         return events
 

@@ -1,0 +1,209 @@
+"""R9 Going out and the result, R15 the worked endings."""
+
+from typing import Any
+
+import pytest
+
+from durak.v1.events_pb2 import Outcome
+from durak.v1.table_pb2 import PHASE_ENDED
+from tests.domain.endings import ending
+from tests.domain.tables import Table, dealt, kinds
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "transfer", "moves", "outcome"),
+    [
+        ("6♥", "7♥", False, "A: 6♥, B: 7♥ beats 6♥", "draw"),
+        ("6♥", "7♥ K♣ 8♦", False, "A: 6♥, B: 7♥ beats 6♥", "durak B"),
+        ("6♥", "7♣", False, "A: 6♥, B: take", "durak B"),
+        ("A♥", "6♠", False, "A: A♥, B: 6♠ beats A♥", "draw"),
+        ("A♥ 8♣ 9♦", "6♠", False, "A: A♥, B: 6♠ beats A♥", "durak A"),
+        (
+            "6♥ 7♥ 9♣",
+            "6♣",
+            True,
+            "A: 6♥, B: transfer 6♣, A: 7♥ beats 6♥, A: 9♣ beats 6♣",
+            "draw",
+        ),
+    ],
+)
+def test_R15_worked_endings(a: str, b: str, transfer: bool, moves: str, outcome: str) -> None:
+    table = ending(a, b, trump="♠", transfer=transfer)
+    table.play(*moves.split(", "))
+    assert table.outcome == outcome
+
+
+@pytest.mark.parametrize("others", [[], ["9♣ 9♦"], ["9♣ 9♦", "10♣ 10♦"]])
+def test_R9_1_an_empty_hand_is_not_out_while_the_bout_runs(others: list[str]) -> None:
+    table = ending("6♥", "7♥ K♣ 8♦", *others, trump="♠")
+    table.play("A: 6♥")
+    assert table.hand("A") == ""
+    assert table.match.in_play.bit_count() == 2 + len(others)
+    assert table.outcome == "goes on"
+
+
+def test_R9_1_an_empty_hand_is_filled_while_the_stock_lasts() -> None:
+    # A lays all six cards; the stock gives six more.
+    table = dealt("6♠ 6♥ 6♦ 7♦ 7♥ 7♠", "7♣ 8♥ 8♦ 9♥ 9♦ 10♥", trump="A♠")
+    table.play("A: 6♥", "B: 8♥ beats 6♥", "A: 6♦", "B: take", "A: 6♠", "A: pass")
+    assert table.match.in_play == 0b11
+    assert len(table.hand("A").split()) == 6
+
+
+def test_C08_the_last_take_of_the_loser_ends_the_match() -> None:
+    table = ending("6♥", "7♣", trump="♠")
+    events = table.play("A: 6♥", "B: take")
+    assert kinds(events) == ["take_declared", "took", "went_out", "finished"]
+    assert table.outcome == "durak B"
+    assert table.match.phase == PHASE_ENDED
+    assert table.places == [1, 2]
+
+
+def test_R9_2_seats_that_go_out_in_the_same_bout_share_the_place() -> None:
+    table = ending("6♥", "7♥ 7♦ K♣", "6♦", "9♦ 10♦ Q♦", trump="♠")
+    table.play("A: 6♥", "C: 6♦", "B: 7♥ beats 6♥", "B: 7♦ beats 6♦")
+    events = table.pass_all()
+    assert kinds(events) == ["passed", "discarded", "went_out"]
+    assert list(events[-1].went_out.seats) == [0, 2]
+    assert events[-1].went_out.place == 1
+    assert (table.attacker, table.defender) == ("B", "D")
+    table.play("B: K♣", "D: take")
+    assert table.outcome == "durak D"
+    assert table.places == [1, 3, 1, 4], "the place after two firsts is the third"
+
+
+def test_R9_2_who_laid_the_last_card_first_does_not_count() -> None:
+    table = ending("6♥", "7♥", "9♣ 9♦", trump="♠")
+    table.play("A: 6♥", "B: 7♥ beats 6♥")  # A's hand was empty first
+    assert table.outcome == "durak C"
+    assert table.places == [1, 1, 3]
+
+
+def test_R9_3_one_seat_left_with_cards_is_the_durak_and_last() -> None:
+    table = ending("6♥", "7♥ K♣", "9♣", trump="♠")
+    table.play("A: 6♥", "B: 7♥ beats 6♥")
+    table.pass_all()
+    assert (table.attacker, table.defender) == ("B", "C")
+    table.play("B: K♣", "C: take")
+    assert table.outcome == "durak C"
+    assert table.places == [1, 2, 3]
+
+
+def test_C03_R9_4_all_hands_emptied_together_is_a_draw() -> None:
+    table = ending("6♥", "7♥", trump="♠")
+    events = table.play("A: 6♥", "B: 7♥ beats 6♥")
+    assert kinds(events) == ["defended", "discarded", "went_out", "finished"]
+    assert table.outcome == "draw"
+    assert table.places == [1, 1]
+    assert not table.result.HasField("durak")
+
+
+def test_R9_4_the_draw_is_between_the_seats_of_the_last_bout() -> None:
+    table = ending("6♥", "7♥ K♣", "A♣", trump="♠")
+    table.play("A: 6♥", "B: 7♥ beats 6♥")
+    table.pass_all()  # A is out, first
+    table.play("B: K♣", "C: A♣ beats K♣")
+    assert table.outcome == "draw"
+    assert table.places == [1, 2, 2]
+
+
+def test_C03_C11_R9_4_where_draws_are_not_allowed_the_defender_of_the_bout_is_the_durak() -> None:
+    table = ending("6♥", "7♥", trump="♠", draw_allowed=False)
+    events = table.play("A: 6♥", "B: 7♥ beats 6♥")
+    assert kinds(events) == ["defended", "discarded", "went_out", "finished"]
+    assert list(events[2].went_out.seats) == [0]
+    assert table.outcome == "durak B", "the defender laid the last card"
+    assert table.places == [1, 2]
+
+
+@pytest.mark.parametrize("attacker", ["A", "B", "C"])
+def test_C11_R9_4_whoever_defended_is_the_durak_not_who_would_come_next(attacker: str) -> None:
+    letters = "ABC"
+    at = letters.index(attacker)
+    hands = ["", "", ""]
+    hands[at], hands[(at + 1) % 3], hands[(at + 2) % 3] = "6♥", "7♥ 7♦", "6♦"
+    table = ending(*hands, trump="♠", attacker=attacker, draw_allowed=False)
+    defender, other = letters[(at + 1) % 3], letters[(at + 2) % 3]
+    table.play(f"{attacker}: 6♥", f"{other}: 6♦")
+    table.play(f"{defender}: 7♥ beats 6♥", f"{defender}: 7♦ beats 6♦")
+    assert table.outcome == f"durak {defender}"
+    assert sorted(table.places) == [1, 1, 3]
+    assert table.places[letters.index(defender)] == 3
+
+
+def test_R9_4_where_draws_are_not_allowed_a_take_is_as_ever() -> None:
+    table = ending("6♥", "7♥", trump="♠", draw_allowed=False)
+    table.play("A: 6♥", "B: take")
+    assert table.outcome == "durak B"
+
+
+def take_for_ever(table: Table, bouts: int) -> None:
+    """Everybody leads their first card, and everybody takes."""
+    for _ in range(bouts):
+        attacker, defender = table.attacker, table.defender
+        table.play(f"{attacker}: {table.hand(attacker).split()[0]}", f"{defender}: take")
+        table.pass_all()
+
+
+@pytest.mark.parametrize("draw_allowed", [True, False])
+def test_R9_5_fifty_bouts_without_a_discard_are_a_draw_on_any_table(draw_allowed: bool) -> None:
+    # With three seats each gains one card as the defender and loses one as the attacker.
+    table = ending("6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠", draw_allowed=draw_allowed)
+    dry = table.match.dry_bouts
+    take_for_ever(table, 49 - dry)
+    assert table.outcome == "goes on"
+    assert table.match.dry_bouts == 49
+    take_for_ever(table, 1)
+    assert table.outcome == "draw"
+    assert table.places == [1, 1, 1]
+
+
+def test_R9_5_a_discard_starts_the_count_anew() -> None:
+    table = ending("6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠")
+    take_for_ever(table, 30)
+    match = table.match
+    attacker, defender = table.attacker, table.defender
+    pair = beating_pair(table)
+    table.play(f"{attacker}: {pair[0]}", f"{defender}: {pair[1]} beats {pair[0]}")
+    table.pass_all()
+    assert match.dry_bouts == 0
+
+
+def beating_pair(table: Table) -> tuple[str, str]:
+    """A card of the attacker and one of the defender's, of its suit and higher."""
+    order = ["6", "7", "8", "9", "10", "J", "Q", "K", "A"]
+    for card in table.hand(table.attacker).split():
+        for beater in table.hand(table.defender).split():
+            higher = order.index(beater[:-1]) > order.index(card[:-1])
+            if card[-1] == beater[-1] and higher:
+                return card, beater
+    raise AssertionError("no such pair")
+
+
+def test_R9_5_those_who_went_out_before_keep_their_places() -> None:
+    table = ending("6♥", "7♥ 10♦ K♥", "8♥ J♦", "8♣ 9♣", trump="♠")
+    table.play("A: 6♥", "B: 7♥ beats 6♥")
+    table.pass_all()
+    take_for_ever(table, 50)
+    assert table.outcome == "draw"
+    assert table.places == [1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("seat", ["A", "B", "C"])
+def test_C05_R9_6_R10_4_leaving_ends_the_match_as_abandoned(seat: str) -> None:
+    table = dealt("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", "6♣ 7♣ 8♣ 9♣ 10♣ J♣", trump="A♠")
+    table.play("A: 6♥", "B: 7♥ beats 6♥", "C: 7♣")
+    events = table.play(f"{seat}: leave")  # every card stays where it is: `Table` checks that
+    assert kinds(events) == ["left", "finished"]
+    assert table.outcome == f"abandoned by {seat}"
+    assert table.places == [0, 0, 0], "neither a draw nor a place"
+    assert table.result.outcome == Outcome.OUTCOME_ABANDONED
+    assert table.refused("A: pass") == "MATCH_NOT_IN_PLAY R3.0"
+
+
+def test_R9_1_a_seat_that_is_out_moves_no_more() -> None:
+    table = ending("6♥", "7♥ K♣", "9♣", trump="♠")
+    table.play("A: 6♥", "B: 7♥ beats 6♥")
+    table.pass_all()
+    moves: list[Any] = ["6♥", "pass", "take", "transfer 6♥", "7♥ beats 6♥"]
+    assert {table.refused(f"A: {move}") for move in moves} == {"SEAT_IS_OUT R9.1"}

@@ -16,15 +16,15 @@ import structlog
 
 from domain import bots
 from domain.decide import decide
-from domain.view import seats_in, table_view
+from domain.view import table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import ActorKind
 from durak.v1.settings_pb2 import BotLevel
-from durak.v1.table_pb2 import Move, Phase
+from durak.v1.table_pb2 import Move
 from eventstore import StoreError
 from service.commands import Command
 from service.errors import Refused
-from service.live import LiveMatch
+from service.live import LiveMatch, bot_to_move
 from service.live_matches import LiveMatches
 
 _log = structlog.get_logger(__name__)
@@ -56,7 +56,7 @@ class BotRunner:
         """See whether it is a bot's turn, and move."""
         if self._is_closed or live.match_id in self._tasks:
             return
-        if _seat_to_move(live) is not None:
+        if bot_to_move(live.match) is not None:
             task = self._matches.loop.create_task(self._play(live.match_id))
             self._tasks[live.match_id] = task
 
@@ -72,7 +72,7 @@ class BotRunner:
         """Move until it is no bot's turn."""
         try:
             with self._matches.pinned(match_id) as live:
-                while (seat := _seat_to_move(live)) is not None:
+                while (seat := bot_to_move(live.match)) is not None:
                     await asyncio.sleep(self._matches.config.bot_delay_seconds)
                     await self._move(live, seat)
         except (Refused, StoreError) as error:
@@ -85,7 +85,7 @@ class BotRunner:
 
     async def _move(self, live: LiveMatch, seat: int) -> None:
         """Choose a move for a seat and make it, unless the match goes on meanwhile."""
-        if _seat_to_move(live) != seat:
+        if bot_to_move(live.match) != seat:
             return
         version = live.match.version
         move = await self._choose(live, seat)
@@ -125,16 +125,3 @@ def _move_seed(bot_seed: int, version: int) -> int:
     """What the choice at one version is drawn from: another for each move, and repeatable."""
     digest = sha256(bot_seed.to_bytes(8) + version.to_bytes(4)).digest()
     return int.from_bytes(digest[:8])
-
-
-def _seat_to_move(live: LiveMatch) -> int | None:
-    """The first seat with a bot that the table waits for (R10.1), if any."""
-    match = live.match
-    if not live.has_bots or match.phase != Phase.PHASE_PLAYING:
-        return None
-    seats = match.table.seats
-    for seat in seats_in(match.on_clock()):
-        occupant = seats[seat]
-        if occupant is not None and occupant.is_bot:
-            return seat
-    return None

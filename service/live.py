@@ -20,7 +20,7 @@ from uuid import UUID
 from domain.match import CorruptLogError, Match
 from domain.refusal import Refusal
 from domain.table import Table
-from domain.view import Viewer, redact, summary, table_view
+from domain.view import Viewer, redact, seats_in, summary, table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.table_pb2 import Phase, TableView
@@ -307,7 +307,7 @@ class LiveMatch:
     def next_look_us(self, match: Match, now_us: int) -> int | None:
         """When somebody must look at a match again: its deadline (R10.5), or sooner for a bot."""
         deadline_us = match.deadline_us()
-        if deadline_us is None or match.phase != Phase.PHASE_PLAYING or not _has_bots(match.table):
+        if deadline_us is None or bot_to_move(match) is None:
             return deadline_us
         return min(deadline_us, now_us + self._matches.bot_turn_us)
 
@@ -358,6 +358,16 @@ class LiveMatch:
         trump_card = self.match.trump_card
         seen.extend(redact(event, seat, trump_card) for event in self._events[len(seen) :])
         return seen
+
+
+def bot_to_move(match: Match) -> int | None:
+    """The first seat with a bot that the table waits for (R10.1), if any."""
+    seats = match.table.seats
+    for seat in seats_in(match.on_clock()):
+        occupant = seats[seat]
+        if occupant is not None and occupant.is_bot:
+            return seat
+    return None
 
 
 def _has_bots(table: Table) -> bool:

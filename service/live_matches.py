@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from durak.v1 import errors_pb2 as reasons
@@ -17,6 +18,8 @@ from service.errors import refuse
 from service.live import LiveMatch
 
 MICROSECONDS = 1_000_000
+_AGAIN_SECONDS = 1.0
+"""How long after a failed reading of the log it is tried again."""
 
 
 def system_now_us() -> int:
@@ -103,7 +106,15 @@ class LiveMatches:
         """The log has this version. If the match is live and behind, it reads what is missing."""
         live = self._matches.get(match_id)
         if live is not None and live.match.version < version:
-            live.submit(lambda: live.catch_up_to(version)).add_done_callback(_ignore)
+            reading = live.submit(lambda: live.catch_up_to(version))
+            reading.add_done_callback(partial(self._again_if_failed, match_id, version))
+
+    def _again_if_failed(
+        self, match_id: bytes, version: int, reading: "asyncio.Future[None]"
+    ) -> None:
+        # The tail does not say it twice, and who watches the match must learn of it.
+        if not reading.cancelled() and reading.exception() is not None:
+            self.loop.call_later(_AGAIN_SECONDS, self.behind, match_id, version)
 
     def changed(self, live: LiveMatch, *, own: bool) -> None:
         """Tell the observers of a change."""
@@ -134,9 +145,3 @@ class LiveMatches:
         if live.timer is not None:
             live.timer.cancel()
             live.timer = None
-
-
-def _ignore(future: "asyncio.Future[None]") -> None:
-    # The store said why in its own time; the next tail batch, command or watch tries again.
-    if not future.cancelled():
-        future.exception()

@@ -84,7 +84,7 @@ async def test_bots_of_a_tricky_table_play_to_the_end(playing: Playing) -> None:
 
 
 async def test_C14_another_replica_takes_over_the_bots_of_one_that_died(playing: Playing) -> None:
-    settings = {"bot_turn_seconds": 0.2, "sweep_grace_seconds": 0.1}
+    settings: dict[str, Any] = {"bot_turn_seconds": 0.2, "sweep_grace_seconds": 0.1}
     first = await playing.replica(bot_delay_seconds=60, **settings)
     ann = await playing.player(first, "ann")
     match_id = (await ann.open(table_of(3))).match_id

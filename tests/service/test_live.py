@@ -223,4 +223,5 @@ async def test_a_command_is_given_up_when_the_match_never_stands_still(playing: 
     assert replica.engine.matches.counters.conflicts == 3
     await ann.sit(match_id)
     records = await log_of(rival.store, match_id)
-    assert [record.actor_id for record in records].count("ann") == 1
+    seats_taken = [record.event.seat_taken.player_id for record in records]
+    assert seats_taken.count("ann") == 1

@@ -98,7 +98,7 @@ async def test_every_command_works_on_a_session(playing: Playing) -> None:
         open_table=api.OpenTableRequest(request_id=new_id(), settings=SETTINGS)
     )
     match_id = opened.view.match_id
-    ids = {"match_id": match_id}
+    ids: dict[str, Any] = {"match_id": match_id}
     sat = await session.ask(take_seat=api.TakeSeatRequest(request_id=new_id(), **ids))
     assert sat.view.your_seat == 0
     left = await session.ask(leave_match=api.LeaveMatchRequest(request_id=new_id(), **ids))
@@ -174,7 +174,7 @@ async def test_a_malformed_request_is_answered_and_the_session_goes_on(
     playing: Playing, message: bytes, path: str
 ) -> None:
     ann = await player_in(playing)
-    raw = ann.channel.stream_stream(
+    raw: Any = ann.channel.stream_stream(
         "/durak.v1.MatchService/PlaySession",
         request_serializer=bytes,
         response_deserializer=PlaySessionResponse.FromString,
@@ -215,7 +215,7 @@ async def test_requests_and_answers_outstanding_are_bounded(playing: Playing) ->
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
     running: list[int] = []
-    call = ann.stub.PlaySession(metadata=ann.metadata)
+    call: Any = ann.stub.PlaySession(metadata=ann.metadata)
 
     async def send_all() -> None:
         for _ in range(100):
@@ -270,7 +270,7 @@ async def test_a_slow_reader_loses_its_watches_one_by_one(playing: Playing) -> N
     ann = await playing.player(replica, "ann", is_slow=True)
     bob = await playing.player(replica, "bob")
     match_id = (await ann.open()).match_id
-    call = ann.stub.PlaySession(metadata=ann.metadata)
+    call: Any = ann.stub.PlaySession(metadata=ann.metadata)
     watch = watch_of(match_id, views=True)
     await call.write(PlaySessionRequest(watch=watch))
     assert (await call.read()).watch.HasField("event")

@@ -32,10 +32,7 @@ _IN_TREE: Final = (
 )
 # What no file can prove.
 _LIMITS: Final = (
-    (
-        "That what a record says was true when it was written: a server can write down a match that "
-        "nobody played."
-    ),
+    "That what a record says was true when it was written: a server can write down any match.",
     "That the server did not look into the deck, which it knows from its seed, or tell a player.",
     "That everybody was shown the same tree: compare checkpoints with others, or with a witness.",
     "That the signing key was in the service's hands alone.",

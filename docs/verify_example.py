@@ -1,0 +1,186 @@
+"""A second verifier of transcripts, small enough to read: the hash chain, the shuffle, the proof.
+
+    python3 docs/verify_example.py FILE
+
+It needs Python and nothing else: no package, not even protobuf. It is the example for whoever
+writes a verifier (docs/transcript-format.md), and the tests run it on exports of the service. It
+does not judge moves, and leaves the signature of the checkpoint to a library for Ed25519.
+"""
+
+import base64
+import hashlib
+import hmac
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+Fields = dict[int, list[Any]]
+
+
+def fields(data: bytes) -> Fields:
+    """The fields of a protobuf message: number -> values, in order. Numbers or bytes."""
+    found: Fields = {}
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+    while at < len(data):
+        tag = varint()
+        value: int | bytes = varint()
+        if tag & 7 == 2:
+            length = int(value)
+            value, at = data[at : at + length], at + length
+            if at > len(data):
+                raise ValueError("the file is cut short")
+        elif tag & 7 != 0:
+            raise ValueError(f"wire type {tag & 7} is not used in transcripts")
+        found.setdefault(tag >> 3, []).append(value)
+    return found
+
+
+def cards(values: list[bytes]) -> list[int]:
+    """A packed list of cards: each is below 128, so each takes one byte."""
+    return list(values[0]) if values else []
+
+
+def sha256(data: bytes) -> bytes:
+    """SHA-256."""
+    return hashlib.sha256(data).digest()
+
+
+def say(text: str) -> None:
+    """Print a line."""
+    sys.stdout.write(f"{text}\n")
+
+
+def check(claim: str, *, holds: bool) -> None:
+    """Say whether a claim holds, and stop where it does not."""
+    say(f"{'ok  ' if holds else 'FALSE'} {claim}")
+    if not holds:
+        sys.exit(1)
+
+
+def stream(key: bytes) -> Callable[[int], int]:
+    """The stream of a deal key, as a function that draws the next number in 0 ... m - 1."""
+
+    def words() -> Iterator[int]:
+        block = 0
+        while True:
+            digest = hmac.new(key, block.to_bytes(8, "big"), "sha256").digest()
+            for at in range(0, 32, 4):
+                yield int.from_bytes(digest[at : at + 4], "big")
+            block += 1
+
+    drawn = words()
+    return lambda m: next(word for word in drawn if word < 2**32 - 2**32 % m) % m
+
+
+def check_chain(match_id: bytes, records: list[bytes]) -> tuple[bytes, dict[int, Fields], Fields]:
+    """Check the chain; gives its last hash, the last event of each kind, client seeds by seat."""
+    link = sha256(b"durak.v1.match" + match_id)
+    events: dict[int, Fields] = {}
+    client_seeds: Fields = {}
+    for version, item in enumerate(map(fields, records), start=1):
+        link = sha256(link + item[1][0])
+        if link != item[2][0]:
+            check(f"the chain holds at version {version}", holds=False)
+        record = fields(item[1][0])
+        if record[1][0] != match_id or record[2][0] != version:
+            check(f"record {version} says which match and version it is", holds=False)
+        ((kind, bodies),) = fields(record[8][0]).items()
+        body = events[kind] = fields(bodies[0])
+        seat = body.get(1, [0])[0]
+        if kind == 2:  # seat_taken
+            client_seeds[seat] = body.get(4, [b""])
+        if kind == 3:  # seat_vacated
+            del client_seeds[seat]
+    check(f"the chain holds over {len(records)} records", holds=True)
+    return link, events, client_seeds
+
+
+def check_deal(
+    match_id: bytes, settings: Fields, dealt: Fields, server_seed: bytes, client_seeds: Fields
+) -> None:
+    """Shuffle again, and compare."""
+    size, seats = settings[1][0], settings[2][0]
+    message = b"durak.v1.deal" + match_id
+    for seat in range(seats):
+        message += bytes([len(client_seeds[seat][0])]) + client_seeds[seat][0]
+    below = stream(hmac.new(server_seed, message, "sha256").digest())
+    deck = [card for card in range(1, 53) if 2 + (card - 1) % 13 >= 15 - size // 4]
+    for i in range(size - 1, 0, -1):
+        j = below(i + 1)
+        deck[i], deck[j] = deck[j], deck[i]
+    hands = [deck[seat : 6 * seats : seats] for seat in range(seats)]
+    found = [cards(fields(hand)[2]) for hand in dealt[1]]
+    check("the hands are those of the shuffle", holds=found == hands)
+    rest = deck[6 * seats :]
+    trump = rest[0] if rest else deck[-1]
+    check("the trump card is that of the shuffle", holds=dealt[2] == [trump])
+    stock = cards(dealt.get(3, []))
+    check("the stock is that of the shuffle", holds=stock == rest[1:] + rest[:1])
+    trumps = [
+        (card, seat)
+        for seat, hand in enumerate(hands)
+        for card in hand
+        if (card - 1) // 13 == (trump - 1) // 13
+    ]
+    first = min(trumps)[1] if trumps else below(seats)
+    check("the right seat leads first", holds=dealt.get(4, [0]) == [first])
+
+
+def check_inclusion(leaf: bytes, proof: Fields, checkpoint: str) -> None:
+    """Go from the leaf up to the root that the checkpoint names."""
+    name, size, root = checkpoint.split("\n")[:3]
+    check("proof and checkpoint are of the same tree", holds=proof.get(2) == [int(size)])
+    place, last = proof.get(1, [0])[0], int(size) - 1
+    node = sha256(b"\0" + leaf)
+    for beside in proof.get(3, []):
+        if place & 1 or place == last:
+            node = sha256(b"\1" + beside + node)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            node = sha256(b"\1" + node + beside)
+        place, last = place >> 1, last >> 1
+    there = last == 0 and node == base64.b64decode(root)
+    check(f"the match is in the tree of {size}", holds=there)
+    say(f"not checked here: moves, coins, and that {name} has signed the checkpoint")
+
+
+def verify(data: bytes) -> None:
+    """Check a transcript, and stop at the first claim that does not hold."""
+    transcript = fields(data)
+    check("the format version is 1", holds=transcript.get(1) == [1])
+    match_id, records = transcript[2][0], transcript[3]
+    head, events, client_seeds = check_chain(match_id, records)
+    opened = events[1]
+    server_seed = opened[5][0]
+    kept = sha256(server_seed) == opened[4][0]
+    check("the server kept to the seed that it promised", holds=kept)
+    if 17 in events:  # finished
+        check("the seed revealed at the end is that seed", holds=events[17][5][0] == server_seed)
+    if 4 in events:  # dealt
+        check_deal(match_id, fields(opened[1][0]), events[4], server_seed, client_seeds)
+    if 5 not in transcript:
+        say("not proven: that the service vouches for it (there is no checkpoint)")
+        return
+    leaf = b"durak.v1.leaf" + match_id + len(records).to_bytes(4, "big") + head
+    check_inclusion(leaf, fields(transcript[5][0]), transcript[6][0].decode())
+
+
+if __name__ == "__main__":
+    try:
+        verify(Path(sys.argv[1]).read_bytes())
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        check(f"the file can be read ({error!r})", holds=False)

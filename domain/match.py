@@ -69,6 +69,8 @@ class CorruptLogError(Exception):
     """A record that cannot follow the ones before it. The log was changed, or is not a match."""
 
 
+MATCH_ID_BYTES: Final = 16  # of a UUID
+
 # By `Due`: the kinds of event that can be it.
 _KINDS_DUE: Final = (
     ("dealt",),
@@ -92,6 +94,8 @@ class Match(State):
         if version != self.version + 1:
             raise CorruptLogError(f"version {version} follows version {self.version}")
         if version == 1:
+            if len(record.match_id) != MATCH_ID_BYTES:
+                self._corrupt("the match id is none")
             self.match_id = record.match_id
         elif record.match_id != self.match_id:
             raise CorruptLogError(f"version {version} belongs to another match")
@@ -356,8 +360,10 @@ class Match(State):
             self._settle_draws()
 
     def _on_drew(self, event: Drew) -> None:
+        if self.due is not Due.DRAW:
+            self._corrupt("nobody draws now")
         draws = self.draws_due()
-        if self.due is not Due.DRAW or len(event.draws) != len(draws):
+        if len(event.draws) != len(draws):
             self._corrupt("the wrong seats drew")
         for (seat, cards), draw in zip(draws, event.draws, strict=True):
             if draw.seat != seat or draw.cards != cards:

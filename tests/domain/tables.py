@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from domain.bots.playing import passing
 from domain.cards import CARDS, Card, cards_in, deck_cards, name
 from domain.clock import time_out
 from domain.decide import decide
@@ -33,7 +34,6 @@ from durak.v1.table_pb2 import (
     ChallengeMove,
     DefendMove,
     Move,
-    PassMove,
     TakeMove,
     TransferMove,
 )
@@ -45,7 +45,7 @@ IDLE_LIMIT_SECONDS = 86_400
 START_US = 1_790_000_000_000_000
 CARD_NAMED = {name(card): card for card in CARDS}
 
-PASS = Move(**{"pass": PassMove()})  # type: ignore[arg-type] # a keyword cannot be an argument
+PASS = passing()
 TAKE = Move(take=TakeMove())
 
 

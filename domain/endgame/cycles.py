@@ -29,7 +29,7 @@ class TransferSearch(Search):
     it. (a) A seat that can force a win under R9.5 can do so here: the same moves win, and within
     fifty bouts. So what is a draw here is a draw there. (b) A win forced in n with ``quiet_bouts``
     + n below fifty (and n below fifty in every later run, where the counter starts from 0) is one
-    under R9.5 too: the counter never gets there. ``longest_run`` is an upper bound of n, and the
+    under R9.5 too: the counter never gets there. ``root_run`` is an upper bound of n, and the
     caller turns to ``CountdownSearch``, which counts, when it is not small enough.
 
     A question is "can this seat force a win?", so a position that comes back on the path fails for
@@ -52,18 +52,19 @@ class TransferSearch(Search):
         self.rests_on = FAR  # depth of the highest open position behind the failures met so far
         self.run_cards = self.full  # cards in play in the run of the innermost open position
         self.longest_run = 0  # upper bound of n in that run, for the wins met so far
-        self.runs: dict[int, int] = {}
         self.run_depth = 0  # bouts of the run that lie above the position
         self.seen_at: dict[int, int] = {}  # run_depth where a tainted failure was found
-        self.horizon = 3
+        self.horizon = 12
         self.horizon_hit = False
-        self.longest_later_run = 0
+        self.longest_of_all = 0  # of the runs of all wins found
+        self.root_run = 0  # upper bound of n for the wins confirmed at the root
 
     def abandon(self) -> None:
         """Forget what an interrupted search left open."""
         self.drop(0)
         self.path.clear()
         self.rests_on, self.run_cards, self.run_depth = FAR, self.full, 0
+        self.longest_run = 0
 
     def widen(self) -> bool:
         """Look further along runs from now on. False if that has been done as far as it goes."""
@@ -72,45 +73,79 @@ class TransferSearch(Search):
         return self.horizon <= WIDEST
 
     def confirm(self, *, won: bool) -> None:
-        """Raise HorizonReached if the failure just found rests on the horizon."""
+        """Note the run of the win just found. Raises HorizonReached if a failure rests on that."""
         rests_on, self.rests_on = self.rests_on, FAR
+        if won:
+            self.root_run = max(self.root_run, self.longest_run)
+        self.longest_run = 0
         if not won and rests_on == HORIZON:
             raise HorizonReached
 
     # Memory
 
-    def recall(self, key: int) -> bool | None:
-        """What is known of ``key`` and may be used here."""
-        known = self.memo.get(key)
-        if known is None:
-            return None
-        rests_on = self.tainted.get(key, FAR)
-        if rests_on == HORIZON and self.seen_at[key] > self.run_depth:
-            return None  # it can be followed further from here
-        self.rests_on = min(self.rests_on, rests_on)
-        return known
-
     def lead(self, attacker: int, defender: int, goal: int) -> bool:
         """See ``Search``; a position that comes back, or lies beyond the horizon, is not won."""
         key = (attacker << self.width | defender) << 1 | goal
-        cards = attacker | defender
-        outer = self.rests_on, self.run_cards, self.longest_run, self.run_depth
-        self.run_depth = outer[3] + 1 if cards == self.run_cards else 0
-        known = self.recall(key)
-        if known is None:
-            known = self.blocked(key, goal)
-        if known is None:
-            known = self.open_lead(key, attacker, defender, goal)
-            self.rests_on = min(self.rests_on, outer[0])
-        self.run_cards, self.longest_run, self.run_depth = outer[1:]
-        if known == bool(goal):
-            self.extend_run(cards, self.runs.get(key, 0))
-        return known
+        answer = self.memo.get(key)
+        if answer is None or self.tainted:
+            return self.open_lead(key, attacker, defender, goal)
+        if answer >> 1 > self.longest_run and attacker | defender == self.run_cards:
+            self.longest_run = answer >> 1
+        return answer & 1 == 1
 
-    def blocked(self, key: int, goal: int) -> bool | None:
-        """The failure of a position that is open on the path or lies beyond the horizon; else
-        None.
-        """
+    def open_lead(self, key: int, attacker: int, defender: int, goal: int) -> bool:
+        """``lead`` with all that can happen on the way."""
+        cards = attacker | defender
+        run_cards, longest_run, run_depth = self.run_cards, self.longest_run, self.run_depth
+        self.run_depth = run_depth + 1 if cards == run_cards else 0
+        answer = self.recall(key, goal)
+        if answer is None:
+            answer = self.blocked(key, goal)
+        if answer is None:
+            self.count()
+            rests_on, mark = self.rests_on, len(self.trail)
+            depth = self.path[key] = len(self.path)
+            self.rests_on, self.run_cards, self.longest_run = FAR, cards, 0
+            known = self.search_lead(attacker, defender, goal)
+            del self.path[key]
+            answer = self.settle(key, goal, int(known), self.longest_run + 1, depth, mark)
+            self.rests_on = min(self.rests_on, rests_on)
+            self.run_cards = run_cards
+        self.run_depth = run_depth
+        run = answer >> 1 if cards == run_cards else 0
+        self.longest_run = max(longest_run, run)
+        return answer & 1 == 1
+
+    def open_throw(self, attacker: int, defender: int, beaten: int, ranks: int, goal: int) -> bool:
+        """See ``Search``."""
+        key = ((attacker << self.width | defender) << self.width | beaten) << 1 | goal
+        answer = self.recall(key, goal)
+        longest_run = self.longest_run
+        if answer is None:
+            self.count()
+            rests_on, mark = self.rests_on, len(self.trail)
+            self.rests_on, self.longest_run = FAR, 0
+            known = self.search_throw(attacker, defender, beaten, ranks, goal)
+            answer = self.settle(key, goal, int(known), self.longest_run, FAR, mark)
+            self.rests_on = min(self.rests_on, rests_on)
+        self.longest_run = max(longest_run, answer >> 1)
+        return answer & 1 == 1
+
+    def recall(self, key: int, goal: int) -> int | None:
+        """What is known of ``key`` and may be used here, as ``settle`` packs it."""
+        answer = self.memo.get(key)
+        if answer is None:  # a win is no less than a draw: a failure may follow from the other goal
+            other = self.memo.get(key ^ 1)
+            return None if other is None or other & 1 == goal else other & 1
+        if self.tainted:
+            rests_on = self.tainted.get(key, FAR)
+            if rests_on == HORIZON and self.seen_at[key] > self.run_depth:
+                return None  # it can be followed further from here
+            self.rests_on = min(self.rests_on, rests_on)
+        return answer
+
+    def blocked(self, key: int, goal: int) -> int | None:
+        """The failure of a position on the path or beyond the horizon, None for any other."""
         depth = self.path.get(key)
         if depth is None:
             if self.run_depth <= self.horizon:
@@ -118,59 +153,18 @@ class TransferSearch(Search):
             depth = HORIZON
             self.horizon_hit = True
         self.rests_on = min(self.rests_on, depth)
-        return not goal
+        return 1 - goal
 
-    def open_lead(self, key: int, attacker: int, defender: int, goal: int) -> bool:
-        """Search a position that is not known, and keep the answer."""
-        self.count()
-        depth = self.path[key] = len(self.path)
-        self.rests_on, self.run_cards, self.longest_run = FAR, attacker | defender, 0
-        mark = len(self.trail)
-        known = self.search_lead(attacker, defender, goal)
-        del self.path[key]
-        won = known == bool(goal)
-        self.settle(key, known, depth, mark, won=won)
-        if won:
-            self.runs[key] = self.longest_run + 1
-        return known
+    def settle(self, key: int, goal: int, known: int, run: int, depth: int, mark: int) -> int:
+        """Keep the answer for ``key``, found at ``depth``, and see to the tainted since ``mark``.
 
-    def open_throw(self, attacker: int, defender: int, beaten: int, ranks: int, goal: int) -> bool:
-        """See ``Search``."""
-        key = ((attacker << self.width | defender) << self.width | beaten) << 1 | goal
-        known = self.recall(key)
-        longest_run = self.longest_run
-        if known is None:
-            self.count()
-            rests_on = self.rests_on
-            self.rests_on, self.longest_run = FAR, 0
-            mark = len(self.trail)
-            known = self.search_throw(attacker, defender, beaten, ranks, goal)
-            won = known == bool(goal)
-            self.settle(key, known, FAR, mark, won=won)
-            self.rests_on = min(self.rests_on, rests_on)
-            if won:
-                self.runs[key] = self.longest_run
-        self.longest_run = longest_run
-        if known == bool(goal):
-            self.longest_run = max(longest_run, self.runs.get(key, 0))
-        return known
-
-    def extend_run(self, cards: int, run: int) -> None:
-        """Take a win with ``cards`` in play, ``run`` bouts long with the one that led to it, into
-        account.
+        Packed: bit 0 is the answer, and above it stands ``run`` if that is a win.
         """
-        if cards == self.run_cards:
-            self.longest_run = max(self.longest_run, run)
-        else:
-            self.longest_later_run = max(self.longest_later_run, run - 1)
-
-    def settle(self, key: int, known: bool, depth: int, mark: int, *, won: bool) -> None:  # noqa: FBT001
-        """Keep the answer for ``key``, found at ``depth``; see to the tainted ones since
-        ``mark``.
-        """
-        if won:
+        if known == goal:
             self.drop(mark)
             self.rests_on = FAR
+            self.longest_of_all = max(self.longest_of_all, run)
+            known |= run << 1
         elif self.rests_on >= depth:
             for inner in self.trail[mark:]:
                 del self.tainted[inner]
@@ -184,6 +178,7 @@ class TransferSearch(Search):
             for inner in self.trail[mark:]:
                 self.tainted[inner] = min(self.tainted[inner], self.rests_on)
         self.memo[key] = known
+        return known
 
     def drop(self, mark: int) -> None:
         """Forget the tainted answers found since ``mark``."""
@@ -194,20 +189,26 @@ class TransferSearch(Search):
     # Rules
 
     def certain(self, attacker: int, defender: int, goal: int) -> bool:
-        """As without transfers, if no rank that the attacker leads can be in the defender's hand by
-        then.
+        """As without transfers, if the defender cannot transfer on the way.
+
+        With the last two cards nobody can: after the lead the attacker holds fewer than R6.2 asks.
         """
         if not super().certain(attacker, defender, goal):
             return False
-        if self.transfers and attacker & (attacker - 1):
-            for card in bits(attacker):
-                mates = self.mates[card]
-                if mates & defender:
-                    return False
-                if mates & attacker != card and not self.beats[card] & defender:
-                    return False
-        self.longest_run = max(self.longest_run, attacker.bit_count())
-        return True
+        held = attacker.bit_count()
+        self.longest_run = max(self.longest_run, held)
+        if held < 3 or not self.transfers:
+            return True
+        last = 0
+        for card in bits(attacker):
+            if self.beats[card] & defender:
+                last = card
+            elif held >= 3 and self.mates[card] & defender:
+                return False
+            else:
+                defender |= card  # taken
+                held -= 1
+        return held < 3 or not self.mates[last] & defender
 
     def faced(
         self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
@@ -215,15 +216,13 @@ class TransferSearch(Search):
         """Defender, with cards to beat, if the attacker may still add some first.
 
         Adding is searched only while it can matter: before the first beat, against a defender who
-        can transfer.
+        can transfer. At most four cards lie there by then, so R6.2 comes down to the hands.
         """
         if not self.answer(attacker, defender, unbeaten, beaten, ranks, goal):
             return False
-        if beaten or not self.may_transfer(attacker, defender, unbeaten, ranks):
+        if beaten or not (attacker & ranks and defender & ranks and self.transfers):
             return True
-        if unbeaten.bit_count() >= min(
-            self.limit(attacker | defender | unbeaten), defender.bit_count()
-        ):
+        if not unbeaten.bit_count() < min(attacker.bit_count(), defender.bit_count()):
             return True
         return all(
             self.faced(attacker ^ card, defender, unbeaten | card, 0, ranks, goal)
@@ -234,23 +233,17 @@ class TransferSearch(Search):
         self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
     ) -> bool:
         """Defender, who beats everything, transfers (R6) or takes."""
-        if beaten or not self.may_transfer(attacker, defender, unbeaten, ranks):
-            return super().answer(attacker, defender, unbeaten, beaten, ranks, goal)
         if self.beat_all(attacker, defender, unbeaten, beaten, ranks, goal):
             return True
-        for card in bits(defender & ranks):
-            if not self.faced(defender ^ card, attacker, unbeaten | card, 0, ranks, 1 - goal):
-                return True
-        everything = attacker | defender | unbeaten
-        room = min(self.limit(everything), defender.bit_count()) - unbeaten.bit_count()
-        return not self.taken(attacker, attacker & ranks, room, everything, 1 - goal)
-
-    def may_transfer(self, attacker: int, defender: int, unbeaten: int, ranks: int) -> bool:
-        """R6.2 for a table with nothing beaten, and a card of the rank led in the defender's
-        hand.
-        """
-        room = min(self.limit(attacker | defender | unbeaten), attacker.bit_count())
-        return self.transfers and bool(defender & ranks) and unbeaten.bit_count() < room
+        fitting = defender & ranks
+        if fitting and not beaten and self.transfers:
+            if unbeaten.bit_count() < attacker.bit_count():
+                for card in bits(fitting):
+                    if not self.faced(
+                        defender ^ card, attacker, unbeaten | card, 0, ranks, 1 - goal
+                    ):
+                        return True
+        return self.take(attacker, defender, unbeaten, beaten, ranks, goal)
 
 
 class CountdownSearch(TransferSearch):

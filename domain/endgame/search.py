@@ -58,7 +58,7 @@ class Search:
             0 if draw_allowed else 1
         )  # R9.4: without draws the defender of that bout loses
         self.draws_occur = draw_allowed
-        self.memo: dict[int, bool] = {}
+        self.memo: dict[int, int] = {}
         self.visited = 0
         self.allowance = FAR
 
@@ -102,9 +102,12 @@ class Search:
         key = (attacker << self.width | defender) << 1 | goal
         known = self.memo.get(key)
         if known is None:
-            self.count()
-            known = self.memo[key] = self.search_lead(attacker, defender, goal)
-        return known
+            known = self.memo.get(key ^ 1)  # a win is no less than a draw
+            if known is None or known == goal:
+                self.count()
+                known = self.search_lead(attacker, defender, goal)
+            self.memo[key] = known
+        return known == 1
 
     def search_lead(self, attacker: int, defender: int, goal: int) -> bool:
         """``lead`` without memory."""
@@ -156,6 +159,12 @@ class Search:
         """
         if self.beat_all(attacker, defender, unbeaten, beaten, ranks, goal):
             return True
+        return self.take(attacker, defender, unbeaten, beaten, ranks, goal)
+
+    def take(
+        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
+    ) -> bool:
+        """Defender, who takes."""
         everything = attacker | defender | unbeaten | beaten
         limit = self.first_limit if everything == self.full else 6
         room = min(limit - beaten.bit_count() // 2, defender.bit_count()) - unbeaten.bit_count()
@@ -174,10 +183,19 @@ class Search:
                     return True
             return False
         mates = self.mates
+        fresh = attacker & ~ranks
+        loud = 0  # cards that would give the attacker a new rank to throw in: they come last
         choice = self.beats[unbeaten] & defender
         while choice:
             card = choice & -choice
             choice ^= card
+            if mates[card] & fresh:
+                loud |= card
+            elif not throw(attacker, defender ^ card, table | card, ranks | mates[card], other):
+                return True
+        while loud:
+            card = loud & -loud
+            loud ^= card
             if not throw(attacker, defender ^ card, table | card, ranks | mates[card], other):
                 return True
         return False
@@ -230,22 +248,22 @@ class Search:
         key = ((attacker << self.width | defender) << self.width | beaten) << 1 | goal
         known = self.memo.get(key)
         if known is None:
-            self.count()
-            known = self.memo[key] = self.search_throw(attacker, defender, beaten, ranks, goal)
-        return known
+            known = self.memo.get(key ^ 1)
+            if known is None or known == goal:
+                self.count()
+                known = self.search_throw(attacker, defender, beaten, ranks, goal)
+            self.memo[key] = known
+        return known == 1
 
     def search_throw(
         self, attacker: int, defender: int, beaten: int, ranks: int, goal: int
     ) -> bool:
         """``open_throw`` without memory."""
-        other = 1 - goal
-        if not self.lead(defender, attacker, other):
-            return True
-        answer = self.answer
+        other, answer = 1 - goal, self.answer
         fitting = attacker & ranks
         while fitting:
             card = fitting & -fitting
             fitting ^= card
             if not answer(attacker ^ card, defender, card, beaten, ranks, other):
                 return True
-        return False
+        return not self.lead(defender, attacker, other)

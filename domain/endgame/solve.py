@@ -175,7 +175,7 @@ class Solver:
         slice_ = max(64, budget // 16)
         while self.visited < budget:
             self.cut_short = False
-            for goal, candidate in product((1, 0), candidates):
+            for candidate, goal in product(candidates, (0, 1)):
                 if stop_at_best and self._decided(candidates):
                     break
                 self._ask(candidate, goal, min(budget, self.visited + slice_))
@@ -259,13 +259,13 @@ class Solver:
         search = self.search
         if isinstance(search, CountdownSearch) or not isinstance(search, TransferSearch):
             return False
-        return self.root.quiet_bouts + search.longest_run >= QUIET_BOUTS_LIMIT
+        return self.root.quiet_bouts + search.root_run >= QUIET_BOUTS_LIMIT
 
     def _within_fifty(self) -> bool:
         """No run after the next discard is long enough to end in a draw by R9.5."""
         search = self.search
         if isinstance(search, TransferSearch):
-            return search.longest_later_run < QUIET_BOUTS_LIMIT
+            return search.longest_of_all < QUIET_BOUTS_LIMIT
         return search.width < QUIET_BOUTS_LIMIT
 
 

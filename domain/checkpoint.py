@@ -42,8 +42,9 @@ class VerifierKey:
     """32 bytes, RFC 8032."""
 
     def __post_init__(self) -> None:
-        if not self.name or "+" in self.name or any(char.isspace() for char in self.name):
-            raise NoteError("a key's name is not empty and has no spaces and no plus")
+        spaced = any(char.isspace() for char in self.name)
+        if not self.name or "+" in self.name or spaced or not self.name.isprintable():
+            raise NoteError("a key's name can be printed, and has no spaces and no plus")
         if len(self.public_bytes) != 32:
             raise NoteError("an Ed25519 public key has 32 bytes")
 

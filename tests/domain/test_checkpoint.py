@@ -92,7 +92,15 @@ def test_what_is_no_checkpoint_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a", "a+b+c", f"{NAME}+00000000+{str(KEY).rpartition('+')[2]}", "a b+1+AQ=="]
+    "text",
+    [
+        "",
+        "a",
+        "a+b+c",
+        f"{NAME}+00000000+{str(KEY).rpartition('+')[2]}",
+        "a b+1+AQ==",
+        "a\udc80+1+" + str(KEY).split("+", 2)[2],
+    ],
 )
 def test_what_is_no_key_is_refused(text: str) -> None:
     with pytest.raises(NoteError):

@@ -65,10 +65,14 @@ def cards_in(mask: CardMask) -> Iterator[Card]:
         mask ^= low
 
 
+_DECK_CARDS: Final = {
+    size: tuple(card for card in CARDS if RANK_OF[card] >= 15 - size // 4) for size in DECKS
+}
+
+
 def deck_cards(size: int) -> list[Card]:
     """The deck of 24, 36 or 52 cards in canonical order, which is by rising number (R1.2)."""
-    lowest_rank = 15 - size // 4
-    return [card for card in CARDS if RANK_OF[card] >= lowest_rank]
+    return [*_DECK_CARDS[size]]
 
 
 def _beaters(card: Card, trump_suit: int) -> CardMask:

@@ -29,7 +29,6 @@ from domain.state import (
     DRY_BOUTS_MAX,
     NOBODY,
     Due,
-    Laid,
     State,
 )
 from domain.table import Table
@@ -112,11 +111,13 @@ class Match(State):
         fold = _FOLDS.get(kind)
         if fold is None:
             self._corrupt("an event of a kind that this version does not know")
-        if self.due is not None and kind not in _KINDS_DUE[self.due]:
-            self._corrupt(f"{kind} where {self.due.name} was due")
-        if self.due is Due.SERVER_ACT and event != self.act_due():
-            self._corrupt("the server did for a seat what it does not have to do")
-        if self.phase == PHASE_ENDED:
+        due = self.due
+        if due is not None:
+            if kind not in _KINDS_DUE[due]:
+                self._corrupt(f"{kind} where {due.name} was due")
+            if due is Due.SERVER_ACT and event != self.act_due():
+                self._corrupt("the server did for a seat what it does not have to do")
+        elif self.phase == PHASE_ENDED:
             self._corrupt("the match had ended")
         fold(self, getattr(event, kind))  # type: ignore[arg-type] # a kind without a fold is gone
 
@@ -153,14 +154,15 @@ class Match(State):
         self.table = self.table.vacated(event.seat)
 
     def _on_dealt(self, event: Dealt) -> None:
+        if self.due is not Due.DEAL:
+            self._corrupt("nothing is dealt now")
         seats = len(self.table.seats)
         hands: list[list[Card]] = [list(hand.cards) for hand in event.hands]
         stock: list[Card] = list(event.stock)
         cards = [card for hand in hands for card in hand] + stock
         deck = deck_cards(self.table.settings.deck)
         if (
-            self.due is not Due.DEAL
-            or sorted(cards) != deck
+            sorted(cards) != deck
             or [hand.seat for hand in event.hands] != list(range(seats))
             or any(len(hand) != HAND_SIZE for hand in hands)
             or event.trump_card != cards[-1]
@@ -208,7 +210,7 @@ class Match(State):
         self.hands[seat] = hand
         if not hand:
             self.holding &= ~(1 << seat)
-        self.laid[card] = Laid(seat, self.version)
+        self.laid[card] = (seat, self.version)
         self.on_table |= bit
         self.ranks_on_table |= RANK_MASK_OF[card]
         self.passed = 0
@@ -351,10 +353,8 @@ class Match(State):
         self.ranks_on_table = 0
         self.taking = False
         self.passed = 0
-        if self.stock and any(
-            hand.bit_count() < HAND_SIZE and self.in_play >> seat & 1
-            for seat, hand in enumerate(self.hands)
-        ):
+        # While there is a stock nobody is out.
+        if self.stock and min(map(int.bit_count, self.hands)) < HAND_SIZE:
             self.due = Due.DRAW
         else:
             self._settle_draws()

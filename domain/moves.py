@@ -27,7 +27,7 @@ def legal_moves(match: Match, seat: int) -> Moves:
         if match.taking or not match.unbeaten:
             moves.can_pass = bool(match.awaited() >> seat & 1)
     if match.table.tricky:
-        moves.challenge.extend(sorted(p.version for p in match.laid.values() if p.seat != seat))
+        moves.challenge.extend(sorted(version for by, version in match.laid.values() if by != seat))
     return moves
 
 

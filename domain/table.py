@@ -6,6 +6,7 @@ match share it.
 
 import uuid
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from durak.v1.events_pb2 import SeatTaken, TableOpened
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
@@ -30,7 +31,7 @@ class Seat:
         return self.bot_level != BotLevel.BOT_LEVEL_UNSPECIFIED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """What was fixed when the table was opened, and the seats (None is a free one)."""
 
@@ -51,16 +52,13 @@ class Table:
     tricky: bool
     turn_us: int
     idle_us: int
-    # A serialized TableView of all that no move changes. Every view of the table starts from it,
-    # which costs a tenth of setting the same fields one by one.
-    face: bytes = b""
 
     @classmethod
     def opened(cls, match_id: bytes, event: TableOpened) -> "Table":
         """The table as it stands after its first event: nobody sits yet."""
         settings = Settings()
         settings.CopyFrom(event.settings)
-        table = cls(
+        return cls(
             match_id=match_id,
             settings=settings,
             rules_version=event.rules_version,
@@ -78,7 +76,6 @@ class Table:
             turn_us=settings.turn_timer_seconds * MICROSECONDS,
             idle_us=event.idle_limit_seconds * MICROSECONDS,
         )
-        return table._with_seats(table.seats)
 
     def seated(self, event: SeatTaken) -> "Table":
         """The table with one more seat taken."""
@@ -96,20 +93,26 @@ class Table:
         return self._with(number, None)
 
     def _with(self, number: int, seat: Seat | None) -> "Table":
-        return self._with_seats((*self.seats[:number], seat, *self.seats[number + 1 :]))
+        return replace(self, seats=(*self.seats[:number], seat, *self.seats[number + 1 :]))
 
-    def _with_seats(self, seats: tuple[Seat | None, ...]) -> "Table":
+    @cached_property
+    def face(self) -> bytes:
+        """A serialized TableView of all that no move changes.
+
+        Every view of the table starts from it, which costs a tenth of setting the same fields one
+        by one. Made when first asked for: matches are folded more often than seen.
+        """
         face = TableView(
             match_id=str(uuid.UUID(bytes=self.match_id)) if self.match_id else "",
             settings=self.settings,
             rules_version=self.rules_version,
             owner_id=self.owner_id,
             server_seed_hash=self.server_seed_hash,
-            seats=[_seat_view(number, seat) for number, seat in enumerate(seats)],
+            seats=[_seat_view(number, seat) for number, seat in enumerate(self.seats)],
             rematch_of=self.rematch_of,
             reserved_for=self.reserved_for,
         )
-        return replace(self, seats=seats, face=face.SerializeToString())
+        return face.SerializeToString()
 
     @property
     def is_full(self) -> bool:

@@ -80,7 +80,8 @@ def move_of(match: Match, words: str) -> Move:
     if verb == "transfer":
         return Move(transfer=TransferMove(card=CARD_NAMED[rest]))
     if verb == "challenge":
-        return Move(challenge=ChallengeMove(play_version=match.laid[CARD_NAMED[rest]].version))
+        _, version = match.laid[CARD_NAMED[rest]]
+        return Move(challenge=ChallengeMove(play_version=version))
     if beats := re.fullmatch(r"(\S+) beats (\S+)", words):
         card, target = (CARD_NAMED[word] for word in beats.groups())
         return Move(defend=DefendMove(attack_card=target, card=card))

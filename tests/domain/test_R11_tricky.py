@@ -234,7 +234,7 @@ def test_R11_3_nobody_challenges_their_own_play() -> None:
 def test_R11_3_a_challenge_is_open_until_the_bout_is_closed_and_once_only() -> None:
     table = after(ROLES["defender"], "Q♣")
     table.play("A: pass", "C: pass")
-    version = table.match.laid[CARD_NAMED["Q♣"]].version
+    version = table.match.laid[CARD_NAMED["Q♣"]][1]
     late = table.match.copy()
     table.play("A: challenge Q♣")
     assert list(table_view(table.match, 3).moves.challenge) == []
@@ -253,9 +253,7 @@ def test_R11_3_a_challenge_is_open_after_take() -> None:
 def test_R11_3_every_play_is_listed_to_everybody_else_right_or_wrong() -> None:
     table = four()
     table.play("A: 6♥", "C: 6♣", "C: 9♣", "B: 7♥ beats 6♥")
-    version = {
-        card: table.match.laid[CARD_NAMED[card]].version for card in ("6♥", "6♣", "9♣", "7♥")
-    }
+    version = {card: table.match.laid[CARD_NAMED[card]][1] for card in ("6♥", "6♣", "9♣", "7♥")}
     lists = [list(table_view(table.match, seat).moves.challenge) for seat in range(4)]
     assert lists == [
         [version["6♣"], version["9♣"], version["7♥"]],

@@ -363,11 +363,9 @@ class Match(State):
         if self.due is not Due.DRAW:
             self._corrupt("nobody draws now")
         draws = self.draws_due()
-        if len(event.draws) != len(draws):
-            self._corrupt("the wrong seats drew")
-        for (seat, cards), draw in zip(draws, event.draws, strict=True):
-            if draw.seat != seat or draw.cards != cards:
-                self._corrupt("the wrong cards were drawn")
+        if [(draw.seat, draw.cards[:]) for draw in event.draws] != draws:
+            self._corrupt("the wrong cards were drawn")
+        for seat, cards in draws:
             self.hands[seat] |= mask_of(cards)
             self.holding |= 1 << seat
             del self.stock[-len(cards) :]

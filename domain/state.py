@@ -231,12 +231,13 @@ class State:
     def draws_due(self) -> list[tuple[int, list[Card]]]:
         """What each seat draws when `Due.DRAW`: (seat, cards in the order drawn) (R8)."""
         draws = []
-        left = len(self.stock)
+        at = len(self.stock)
         for seat in self.drawing_order():
-            count = min(HAND_SIZE - self.hands[seat].bit_count(), left)
-            if count > 0:
-                draws.append((seat, self.stock[left - count : left][::-1]))
-                left -= count
+            count = HAND_SIZE - self.hands[seat].bit_count()
+            if count > 0 and at:
+                start = max(0, at - count)
+                draws.append((seat, self.stock[start:at][::-1]))
+                at = start
         return draws
 
     def outs_due(self) -> list[int]:

@@ -5,7 +5,7 @@ match share it.
 """
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from durak.v1.events_pb2 import SeatTaken, TableOpened
@@ -93,7 +93,13 @@ class Table:
         return self._with(number, None)
 
     def _with(self, number: int, seat: Seat | None) -> "Table":
-        return replace(self, seats=(*self.seats[:number], seat, *self.seats[number + 1 :]))
+        # `dataclasses.replace` sets every field anew, which takes ten times as long.
+        table = object.__new__(Table)
+        vars(table).update(
+            vars(self), seats=(*self.seats[:number], seat, *self.seats[number + 1 :])
+        )
+        vars(table).pop("face", None)
+        return table
 
     @cached_property
     def face(self) -> bytes:

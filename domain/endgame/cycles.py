@@ -21,8 +21,7 @@ class HorizonReached(Exception):  # noqa: N818 no error: the question needs a wi
 
 
 class TransferSearch(Search):
-    """Search with transfers (perevodnoy), as if a run without discards could go on for ever and
-    were then a draw.
+    """Search with transfers (perevodnoy), where a run without discards that never ends is a draw.
 
     Why this is right under R9.5. Call a win *forced in n* if against every defence the run before
     the next discard (or the end) has at most n bouts that end in a take, and so for every run after
@@ -229,29 +228,25 @@ class TransferSearch(Search):
             for card in bits(attacker & ranks)
         )
 
-    def answer(
-        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
-    ) -> bool:
-        """Defender, who beats everything, transfers (R6) or takes."""
-        if self.beat_all(attacker, defender, unbeaten, beaten, ranks, goal):
-            return True
+    def transfer(self, attacker: int, defender: int, unbeaten: int, ranks: int, goal: int) -> bool:
+        """Defender, who transfers (R6). As in ``faced``, R6.2 comes down to the hand."""
+        if not self.transfers or unbeaten.bit_count() >= attacker.bit_count():
+            return False
         fitting = defender & ranks
-        if fitting and not beaten and self.transfers:
-            if unbeaten.bit_count() < attacker.bit_count():
-                for card in bits(fitting):
-                    if not self.faced(
-                        defender ^ card, attacker, unbeaten | card, 0, ranks, 1 - goal
-                    ):
-                        return True
-        return self.take(attacker, defender, unbeaten, beaten, ranks, goal)
+        while fitting:
+            card = fitting & -fitting
+            fitting ^= card
+            if not self.faced(defender ^ card, attacker, unbeaten | card, 0, ranks, 1 - goal):
+                return True
+        return False
 
 
 class CountdownSearch(TransferSearch):
-    """Search that counts the bouts without a discard up to the draw of R9.5, in the run that the
-    root stands in.
+    """Search that counts the bouts without a discard up to the draw of R9.5.
 
-    Each bout of that run lowers ``bouts_left``, so the run ends; its positions are remembered for
-    each count apart. After a discard the count starts anew and the search goes on as its base does.
+    It counts in the run that the root stands in: each bout of it lowers ``bouts_left``, so the run
+    ends, and its positions are remembered for each count apart. After a discard the count starts
+    anew and the search goes on as its base does.
     Plays both kinds of durak.
     """
 
@@ -260,10 +255,11 @@ class CountdownSearch(TransferSearch):
         self.transfers = transfers
         self.bouts_left = self.bouts_at_root = bouts_left
         self.later_memo = self.memo
-        self.memos: dict[int, dict[int, bool]] = {}
+        self.memos: dict[int, dict[int, int]] = {}
         self.memo = self.memos.setdefault(bouts_left, {})
 
     def abandon(self) -> None:
+        """Forget what an interrupted search left open, and the counted run."""
         self.memo = self.later_memo
         super().abandon()
         self.bouts_left = self.bouts_at_root
@@ -272,13 +268,12 @@ class CountdownSearch(TransferSearch):
         self.horizon_hit = False
 
     def confirm(self, *, won: bool) -> None:
-        """See ``TransferSearch``; the counted run does not tell which failures rest on the
-        horizon.
-        """
+        """See ``TransferSearch``; the counted run does not tell what rests on the horizon."""
         if not won and self.horizon_hit:
             raise HorizonReached
 
     def lead(self, attacker: int, defender: int, goal: int) -> bool:
+        """See ``Search``; a bout of the run at the root is counted."""
         outer, left = self.memo, self.bouts_left
         if attacker | defender != self.full:
             self.memo = self.later_memo

@@ -15,8 +15,7 @@ from domain.endgame.position import (
 
 
 def playout(position: Position) -> Ending:
-    """Result if both seats play cheap cards first, defend when they can and keep trumps out of
-    throw-ins.
+    """Result if both seats play cheap cards, defend when they can and throw no trumps in.
 
     Ends, since R9.5 ends every match.
     """

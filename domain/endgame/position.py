@@ -29,9 +29,7 @@ class Role(IntEnum):
 
 
 class MoveKind(IntEnum):
-    """Moves of the match, and WAIT: the attacker sends nothing and leaves the next move to the
-    defender.
-    """
+    """Moves of the match, and WAIT: the attacker leaves the next move to the defender."""
 
     ATTACK = 1
     DEFEND = 2
@@ -42,9 +40,7 @@ class MoveKind(IntEnum):
 
 
 class Move(NamedTuple):
-    """One move. ``card`` and ``target`` are single-card masks; ``target`` is the attack card that a
-    DEFEND beats.
-    """
+    """One move; ``card`` and ``target`` (the attack card that a DEFEND beats) are cards' bits."""
 
     kind: MoveKind
     card: int = 0
@@ -100,17 +96,12 @@ class Position:
             raise ValueError("attacker and defender are different seats")
         if self.beaten.bit_count() % 2 or self.attack_cards_allowed() < 0:
             raise ValueError("beaten cards come in pairs, and the attack keeps to its cap (R4.3)")
-        if self.unbeaten:
-            if self.turn is Role.DEFENDER and self.taking:
-                raise ValueError("who has taken does not move again in the bout (R7.2)")
-            if self.taking and not self._may_attack():
-                raise ValueError("this bout is closed (R7.3)")
-        elif self.taking or self.turn is Role.DEFENDER:
-            raise ValueError("with nothing to beat the attacker moves")
-        elif not self.attacker_hand or not self.defender_hand:
+        if self.turn is Role.DEFENDER and (self.taking or not self.unbeaten):
+            raise ValueError("the defender moves while there is something to beat (R4.2, R7.2)")
+        if self.taking and not self.unbeaten:
+            raise ValueError("who takes leaves an attack card unbeaten (R7.2)")
+        if (self.taking or not self.unbeaten) and not self._may_attack():
             raise ValueError("this bout is closed (R7.3, R9.1)")
-        elif self.beaten and not self._may_attack():
-            raise ValueError("this bout is closed (R7.3)")
 
     @property
     def seat_to_move(self) -> int:
@@ -132,9 +123,7 @@ class Position:
         )
 
     def _may_attack(self) -> bool:
-        """Public knowledge leaves room for another attack card (R7.3): the cap, and a card in the
-        attacker's hand.
-        """
+        """The cap, and a card in the attacker's hand, leave the bout open (R7.3)."""
         return bool(self.attacker_hand) and self.attack_cards_allowed() > 0
 
 
@@ -160,9 +149,7 @@ def beaters(card: int, trump_suit: int) -> int:
 
 
 def legal_moves(position: Position) -> list[Move]:
-    """Moves of the seat to move, by R4–R7; WAIT where the attacker may leave the move to the
-    defender.
-    """
+    """Moves of the seat to move (R4–R7), WAIT where the attacker may leave it to the defender."""
     p = position
     if p.turn is Role.DEFENDER:
         return _defender_moves(p)
@@ -198,9 +185,7 @@ def can_transfer(position: Position) -> bool:
 
 
 def play(position: Position, move: Move) -> Position | Ending:
-    """The position after a legal move, the bout closed where R7 closes it. ValueError for an
-    illegal move.
-    """
+    """The position after a move, the bout closed where R7 says so. ValueError if not legal."""
     p = position
     if move not in legal_moves(p):
         raise ValueError(f"{move} is not legal here")
@@ -262,8 +247,9 @@ def _beaten(p: Position) -> Position | Ending:
 
 
 def _next_bout(p: Position, attacker: int, defender: int, *, discarded: bool) -> Position | Ending:
-    """Read the result (R9), else open the next bout: roles swap after a defence and stay after a
-    take (R7.1, R7.2).
+    """Read the result (R9), else open the next bout.
+
+    Roles swap after a defence and stay after a take (R7.1, R7.2).
     """
     if not attacker or not defender:
         if attacker:

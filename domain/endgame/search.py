@@ -27,7 +27,7 @@ FAR = 1 << 30
 """Deeper than any path: depends on no position above."""
 
 
-class BudgetSpent(Exception):
+class BudgetSpent(Exception):  # noqa: N818 no error: a search may end so
     """The search has visited as many positions as it was allowed to."""
 
 
@@ -43,9 +43,7 @@ class Search:
     def __init__(
         self, cards: int, trump_suit: int, *, draw_allowed: bool, first_limit: int
     ) -> None:
-        """Prepare for all ``cards`` in play; ``first_limit`` caps the attack until the first
-        discard (R4.3).
-        """
+        """Prepare for all ``cards`` in play; see ``limit`` for ``first_limit``."""
         trumps = ((1 << 13) - 1) << 13 * trump_suit
         order = sorted(bits(cards), key=lambda c: (bool(c & trumps), (c.bit_length() - 1) % 13, c))
         self.bit_of = {card: 1 << i for i, card in enumerate(order)}
@@ -74,9 +72,7 @@ class Search:
         return ranks
 
     def limit(self, everything: int) -> int:
-        """Most attack cards of a bout with ``everything`` in play: the first limit holds until a
-        discard (R4.3).
-        """
+        """Most attack cards of a bout (R4.3); ``first_limit`` holds until a discard."""
         return self.first_limit if everything == self.full else 6
 
     def count(self) -> None:
@@ -154,21 +150,28 @@ class Search:
     def answer(
         self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
     ) -> bool:
-        """Defender, who beats everything or takes. Beating is tried first: it leaves fewer
-        cards.
-        """
-        if self.beat_all(attacker, defender, unbeaten, beaten, ranks, goal):
-            return True
-        return self.take(attacker, defender, unbeaten, beaten, ranks, goal)
+        """Defender, who beats everything, transfers or takes.
 
-    def take(
-        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
-    ) -> bool:
-        """Defender, who takes."""
+        Beating comes first, since it leaves fewer cards, unless taking is known to do.
+        """
         everything = attacker | defender | unbeaten | beaten
         limit = self.first_limit if everything == self.full else 6
         room = min(limit - beaten.bit_count() // 2, defender.bit_count()) - unbeaten.bit_count()
-        return not self.taken(attacker, attacker & ranks, room, everything, 1 - goal)
+        other = 1 - goal
+        hands = self.hands_after_take(attacker, attacker & ranks, room, everything, other)
+        if hands is not None and not hands:
+            return True
+        if self.beat_all(attacker, defender, unbeaten, beaten, ranks, goal):
+            return True
+        if not beaten and self.transfer(attacker, defender, unbeaten, ranks, goal):
+            return True
+        if hands is None:
+            return False
+        return not any(self.lead(hand, everything ^ hand, other) for hand in hands)
+
+    def transfer(self, attacker: int, defender: int, unbeaten: int, ranks: int, goal: int) -> bool:
+        """Defender, who transfers: not in this kind of durak."""
+        return False
 
     def beat_all(
         self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
@@ -209,31 +212,37 @@ class Search:
         return found
 
     def taken(self, attacker: int, fitting: int, room: int, everything: int, goal: int) -> bool:
-        """Attacker, once the defender takes: adds up to ``room`` of the ``fitting`` cards and
-        attacks again (R7.2).
+        """Attacker, once the defender takes (R7.2)."""
+        hands = self.hands_after_take(attacker, fitting, room, everything, goal)
+        return hands is None or any(self.lead(hand, everything ^ hand, goal) for hand in hands)
+
+    def hands_after_take(
+        self, attacker: int, fitting: int, room: int, everything: int, goal: int
+    ) -> list[int] | None:
+        """Hands with which the attacker can lead again, of which it is not known what they reach.
+
+        After a take they may add up to ``room`` of the ``fitting`` cards. None if one of the hands
+        is known to reach the goal.
         """
         lead, memo, width = self.lead, self.memo, self.width
         added = fitting
-        open_ = []
+        hands = []
         while True:  # every subset, the whole first
             if added.bit_count() <= room:
-                left = attacker ^ added
-                if not left:
-                    return True  # out, and the defender holds the table
-                known = memo.get((left << width | (everything ^ left)) << 1 | goal)
-                if known is None:
-                    open_.append(left)
-                elif lead(left, everything ^ left, goal):
-                    return True
+                hand = attacker ^ added
+                if not hand:
+                    return None  # out, and the defender holds the table
+                rest = everything ^ hand
+                if (hand << width | rest) << 1 | goal not in memo:
+                    hands.append(hand)
+                elif lead(hand, rest, goal):
+                    return None
             if not added:
-                break
+                return hands
             added = (added - 1) & fitting
-        return any(lead(left, everything ^ left, goal) for left in open_)
 
     def throw(self, attacker: int, defender: int, beaten: int, ranks: int, goal: int) -> bool:
-        """Attacker, with everything beaten: passes (R5.3) or throws in, unless the bout closes by
-        itself (R7.3).
-        """
+        """Attacker, with everything beaten: throws in or passes (R5.3), unless R7.3 closes."""
         if not attacker:
             return bool(defender) or goal <= self.both_out
         if not defender:

@@ -33,9 +33,7 @@ class Value(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoveValue:
-    """Value of a move for the seat that makes it; a guess (a play-out within proven bounds) if not
-    ``exact``.
-    """
+    """Value of a move for the seat that makes it; if not ``exact``, a play-out's result."""
 
     value: Value
     exact: bool
@@ -193,9 +191,7 @@ class Solver:
             self._narrow(candidates, budget, stop_at_best=stop_at_best)
 
     def _ask(self, candidate: _Candidate, goal: int, until: int) -> None:
-        """Try to decide whether the candidate reaches ``goal``, up to ``until`` positions visited
-        in all.
-        """
+        """Try to decide whether the candidate reaches ``goal``, up to ``until`` visited in all."""
         if not candidate.low < goal <= candidate.high:
             return
         after = candidate.after

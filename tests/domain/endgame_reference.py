@@ -100,17 +100,42 @@ def successors(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
     ranks = {rank for _, rank in on_table}
     attacks = len(b.unbeaten) + len(b.covered)
     if not b.waited:
+        return attacks_and_passes(b, table)
+    out.update(defences(b, table))
+    most = min(len(b.attacker), 5 if b.five else 6)
+    if table.transfer and not b.covered and attacks + 1 <= most:
+        for c in sorted(b.defender):
+            if c[1] in ranks:
+                rest, table_cards = b.defender - {c}, b.unbeaten | {c}
+                out["transfer", c, None] = Bout(
+                    1 - b.me, rest, b.attacker, most, b.five, b.quiet, table_cards
+                )
+    out["take", None, None] = settled(b._replace(taking=True, waited=False), table)
+    return out
+
+
+def attacks_and_passes(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
+    """R4.1, R4.3, R5.1, R5.3."""
+    out: dict[Key, Bout | int | None] = {}
+    on_table = b.unbeaten | b.covered | b.covers
+    ranks = {rank for _, rank in on_table}
+    if len(b.unbeaten) + len(b.covered) < b.cap:
         for c in sorted(b.attacker):
-            if attacks < b.cap and (not on_table or c[1] in ranks):
+            if not on_table or c[1] in ranks:
                 after = b._replace(attacker=b.attacker - {c}, unbeaten=b.unbeaten | {c})
                 out["attack", c, None] = settled(after, table)
-        if b.taking:
-            out["pass", None, None] = finish(b, table, beaten=False)
-        elif on_table and not b.unbeaten:
-            out["pass", None, None] = finish(b, table, beaten=True)
-        elif on_table:
-            out["wait", None, None] = b._replace(waited=True)
-        return out
+    if b.taking:
+        out["pass", None, None] = finish(b, table, beaten=False)
+    elif on_table and not b.unbeaten:
+        out["pass", None, None] = finish(b, table, beaten=True)
+    elif on_table:
+        out["wait", None, None] = b._replace(waited=True)
+    return out
+
+
+def defences(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
+    """R4.2."""
+    out: dict[Key, Bout | int | None] = {}
     for target in sorted(b.unbeaten):
         for c in sorted(b.defender):
             if beat(target, c, table.trump):
@@ -122,20 +147,6 @@ def successors(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
                     waited=False,
                 )
                 out["defend", c, target] = settled(after, table)
-    most = min(len(b.attacker), 5 if b.five else 6)
-    if table.transfer and not b.covered and attacks + 1 <= most:
-        for c in sorted(b.defender):
-            if c[1] in ranks:
-                out["transfer", c, None] = Bout(
-                    1 - b.me,
-                    b.defender - {c},
-                    b.attacker,
-                    most,
-                    b.five,
-                    b.quiet,
-                    b.unbeaten | {c},
-                )
-    out["take", None, None] = settled(b._replace(taking=True, waited=False), table)
     return out
 
 

@@ -188,26 +188,26 @@ class TransferSearch(Search):
     # Rules
 
     def certain(self, attacker: int, defender: int, goal: int) -> bool:
-        """As without transfers, if the defender cannot transfer on the way.
+        """As without transfers, if the defender cannot transfer the single leads on the way.
 
         With the last two cards nobody can: after the lead the attacker holds fewer than R6.2 asks.
+        Nor can the rank laid last be transferred: its second card, added at once, forbids it.
         """
         if not super().certain(attacker, defender, goal):
             return False
         held = attacker.bit_count()
         self.longest_run = max(self.longest_run, held)
-        if held < 3 or not self.transfers:
+        if not self.transfers:
             return True
-        last = 0
         for card in bits(attacker):
-            if self.beats[card] & defender:
-                last = card
-            elif held >= 3 and self.mates[card] & defender:
-                return False
-            else:
+            if held < 3:
+                return True
+            if not self.beats[card] & defender:
+                if self.mates[card] & defender:
+                    return False
                 defender |= card  # taken
                 held -= 1
-        return held < 3 or not self.mates[last] & defender
+        return True
 
     def faced(
         self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int

@@ -8,7 +8,7 @@ import time
 
 from domain.endgame import Position, solve
 
-BUDGET = 400_000
+BUDGET = 200_000
 """Positions that one solution may visit; those not exact within it are counted."""
 
 

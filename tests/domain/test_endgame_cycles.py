@@ -13,6 +13,7 @@ from collections import defaultdict, deque
 import pytest
 
 from domain.endgame import evaluate_moves
+from domain.endgame.cycles import HorizonReached, TransferSearch
 from domain.endgame.position import same_ranks
 from domain.endgame.search import Search
 from tests.domain import endgame_reference as ref
@@ -90,3 +91,52 @@ def test_R4_3_five_card_limit_of_the_search_ends_with_a_discard() -> None:
     search = Search(same_ranks(1 | 2 | 4), 3, draw_allowed=True, first_limit=5)
     assert search.limit(search.full) == 5
     assert search.limit(search.full ^ 0b11) == 6
+
+
+class GraphSearch(TransferSearch):
+    """The memory of the search on a drawn graph: a node is won if one of its children is."""
+
+    def __init__(self, children: dict[int, list[int]]) -> None:
+        super().__init__((1 << 6) - 1, 3, draw_allowed=True, first_limit=6)
+        self.children = children
+
+    def ask(self, node: int) -> bool:
+        return self.lead(node, self.full ^ node, 1)
+
+    def search_lead(self, attacker: int, defender: int, goal: int) -> bool:
+        return any(child == WON or self.ask(child) for child in self.children[attacker])
+
+
+WON = 0
+
+
+def test_a_failure_that_rests_on_an_open_position_is_forgotten_when_that_is_won() -> None:
+    search = GraphSearch({1: [2, WON], 2: [1]})
+    assert search.ask(1)
+    assert search.ask(2)
+
+
+def test_a_failure_that_rests_on_two_open_positions_is_forgotten_when_the_lower_is_won() -> None:
+    search = GraphSearch({1: [2], 2: [3, WON], 3: [1, 2]})
+    assert search.ask(1)
+    assert search.ask(3)
+
+
+def test_failures_that_rest_on_each_other_are_kept_when_the_highest_fails() -> None:
+    search = GraphSearch({1: [2], 2: [3, 1], 3: [2]})
+    assert not search.ask(1)
+    assert not search.tainted
+    visited = search.visited
+    assert not any(search.ask(node) for node in (1, 2, 3))
+    assert search.visited == visited
+
+
+def test_a_win_beyond_the_horizon_is_found_when_it_widens() -> None:
+    search = GraphSearch({node: [node + 1] for node in range(1, 16)} | {16: [WON]})
+    assert not search.ask(1)
+    with pytest.raises(HorizonReached):
+        search.confirm(won=False)
+    assert search.widen()
+    assert search.ask(1)
+    search.confirm(won=True)
+    assert search.root_run >= 15

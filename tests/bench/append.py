@@ -1,0 +1,170 @@
+"""Durable single-event appends per second: our store, plain row inserts, and `eventsourcing`.
+
+All three write records of the same size to the same server with fsync on, one after the other in
+each round, in rounds that alternate; the ratios are medians over the rounds. The plain rows go into
+a copy of our own table, indexes included; the library makes its table as it does for everyone.
+
+Alone: `python -m tests.bench.append` starts an embedded Postgres and prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from urllib.parse import parse_qs, unquote, urlsplit
+from uuid import UUID, uuid4
+
+import asyncpg
+import psycopg
+from eventsourcing.persistence import StoredEvent
+from eventsourcing.postgres import PostgresAggregateRecorder, PostgresDatastore
+
+from eventstore import Append, EmbeddedPostgres, EventStore, Head, first_hash, migrate
+
+RECORD = os.urandom(200)
+HASH = bytes(32)
+MATCH_EVENTS = 60
+"""Events in a stream before the writer goes on to a new one; a two-seat match has about as many."""
+APPENDERS, CONNECTIONS, THREADS = 256, 32, 16
+ROUNDS, ROUND_S = 3, 2.0
+
+INSERT = "INSERT INTO plain_rows (stream_id, version, record, hash) VALUES ($1, $2, $3, $4)"
+
+
+async def run(
+    owner_dsn: str, app_dsn: str, *, rounds: int = ROUNDS, round_s: float = ROUND_S
+) -> dict[str, float]:
+    """Measure on a migrated database and give the ratios and, beside them, the rates.
+
+    The owner's role has to be allowed to make tables; what this leaves there is dropped with the
+    database.
+    """
+    await _prepare(owner_dsn)
+    contenders: dict[str, Callable[[float], Awaitable[float]]] = {
+        "append_per_s": lambda seconds: _our_store(app_dsn, seconds),
+        "row_insert_per_s": lambda seconds: _plain_rows(owner_dsn, seconds),
+        "eventsourcing_per_s": lambda seconds: asyncio.to_thread(_library, owner_dsn, seconds),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in contenders}
+    for measure in contenders.values():
+        await measure(round_s / 4)  # warms plans, pages and caches
+    for _ in range(rounds):
+        for name, measure in contenders.items():
+            rates[name].append(await measure(round_s))
+
+    def ratio(other: str) -> float:
+        pairs = zip(rates["append_per_s"], rates[other], strict=True)
+        return round(median(ours / theirs for ours, theirs in pairs), 2)
+
+    return {
+        "append_vs_row_insert": ratio("row_insert_per_s"),
+        "append_vs_eventsourcing": ratio("eventsourcing_per_s"),
+        **{name: round(median(found)) for name, found in rates.items()},
+    }
+
+
+async def _prepare(owner_dsn: str) -> None:
+    connection = await asyncpg.connect(owner_dsn)
+    try:
+        await connection.execute("CREATE TABLE plain_rows (LIKE events INCLUDING ALL)")
+    finally:
+        await connection.close()
+
+
+async def _our_store(dsn: str, seconds: float) -> float:
+    """256 appenders, each with a match of its own, one event per append."""
+    done = 0
+
+    async def append_until(store: EventStore, end: float) -> None:
+        nonlocal done
+        while True:
+            stream_id = uuid4()
+            head = Head(0, first_hash(stream_id))
+            for _ in range(MATCH_EVENTS):
+                if time.perf_counter() > end:
+                    return
+                head = await store.append(Append(stream_id, head.version, head.hash, [RECORD]))
+                done += 1
+
+    async with await EventStore.open(dsn) as store:
+        start = time.perf_counter()
+        await asyncio.gather(*(append_until(store, start + seconds) for _ in range(APPENDERS)))
+        return done / (time.perf_counter() - start)
+
+
+async def _plain_rows(dsn: str, seconds: float) -> float:
+    """32 connections, one row per transaction, prepared."""
+    done = 0
+
+    async def insert_until(connection: asyncpg.Connection[asyncpg.Record], end: float) -> None:
+        nonlocal done
+        statement = await connection.prepare(INSERT)
+        while True:
+            stream_id = uuid4()
+            for version in range(1, MATCH_EVENTS + 1):
+                if time.perf_counter() > end:
+                    return
+                await statement.fetch(stream_id, version, RECORD, HASH)
+                done += 1
+
+    connections = [await asyncpg.connect(dsn) for _ in range(CONNECTIONS)]
+    start = time.perf_counter()
+    await asyncio.gather(*(insert_until(each, start + seconds) for each in connections))
+    rate = done / (time.perf_counter() - start)
+    for connection in connections:
+        await connection.close()
+    return rate
+
+
+def _library(dsn: str, seconds: float) -> float:
+    """16 threads, each with aggregates of its own, one event per call."""
+    parts = urlsplit(dsn)
+    query = parse_qs(parts.query)
+    datastore = PostgresDatastore(
+        dbname=unquote(parts.path[1:]),
+        host=parts.hostname or query["host"][0],
+        port=parts.port or query["port"][0],
+        user=parts.username or "",
+        password=unquote(parts.password or ""),
+        pool_size=THREADS,
+    )
+    recorder = PostgresAggregateRecorder(datastore, events_table_name="library_events")
+    try:
+        recorder.create_table()
+
+        def insert_until(end: float) -> int:
+            done = 0
+            while True:
+                originator: UUID = uuid4()
+                for version in range(1, MATCH_EVENTS + 1):
+                    if time.perf_counter() > end:
+                        return done
+                    recorder.insert_events([StoredEvent(originator, version, "event", RECORD)])
+                    done += 1
+
+        with ThreadPoolExecutor(THREADS) as threads:
+            start = time.perf_counter()
+            counts = list(threads.map(insert_until, [start + seconds] * THREADS))
+            return sum(counts) / (time.perf_counter() - start)
+    finally:
+        datastore.close()
+
+
+async def _alone(postgres: EmbeddedPostgres) -> None:
+    await migrate(postgres.owner_dsn())
+    figures = await run(postgres.owner_dsn(), postgres.app_dsn())
+    print(json.dumps({**figures, "psycopg": psycopg.pq.__impl__}))
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as parent:
+        Path(parent).chmod(0o755)
+        with EmbeddedPostgres(Path(parent) / "postgres") as server:
+            asyncio.run(_alone(server))

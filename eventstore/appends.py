@@ -19,14 +19,19 @@ if TYPE_CHECKING:
 
     from eventstore.connect import Connection
 
-# Rows go into `events` only for streams whose head was moved. `(… IN …) IS TRUE` keeps the planner
-# from turning the test into a join: it becomes one hash lookup per record.
+# The last record of each append travels with its head, whose hash is the record's; those before it
+# come in arrays of their own. Rows go into `events` only for streams whose head was moved:
+# `(… IN …) IS TRUE` keeps the planner from turning the test into a join, so that it stays one hash
+# lookup. Arrays in which every element would be the same are sent empty and read as nulls: sending
+# a list costs the client more than storing it costs the server.
 _STORE = """
 WITH input AS (
-    SELECT * FROM unnest(
-        $1::uuid[], $2::integer[], $3::bytea[], $4::integer[], $5::bytea[],
-        $6::timestamptz[], $7::boolean[]
-    ) AS i (stream_id, expected, previous_hash, version, head_hash, due_at, keeps_due)
+    SELECT stream_id, expected, expected + coalesce(count, 1) AS version, previous_hash, head_hash,
+        record, due_at, coalesce(sets_due, false) AS sets_due
+    FROM unnest(
+        $1::uuid[], $2::integer[], $3::integer[], $4::bytea[], $5::bytea[], $6::bytea[],
+        $7::timestamptz[], $8::boolean[]
+    ) AS i (stream_id, expected, count, previous_hash, head_hash, record, due_at, sets_due)
 ), created AS (
     INSERT INTO streams (stream_id, version, head_hash, due_at)
     SELECT stream_id, version, head_hash, due_at FROM input WHERE expected = 0
@@ -35,7 +40,7 @@ WITH input AS (
 ), moved AS (
     UPDATE streams s
     SET version = i.version, head_hash = i.head_hash,
-        due_at = CASE WHEN i.keeps_due THEN s.due_at ELSE i.due_at END
+        due_at = CASE WHEN i.sets_due THEN i.due_at ELSE s.due_at END
     FROM input i
     WHERE s.stream_id = i.stream_id AND s.version = i.expected AND i.expected > 0
         AND s.head_hash = i.previous_hash
@@ -44,18 +49,22 @@ WITH input AS (
     SELECT stream_id FROM created UNION ALL SELECT stream_id FROM moved
 ), stored AS (
     INSERT INTO events (stream_id, version, record, hash)
-    SELECT e.* FROM unnest($8::uuid[], $9::integer[], $10::bytea[], $11::bytea[])
+    SELECT stream_id, version, record, head_hash FROM input
+    WHERE (stream_id IN (SELECT stream_id FROM won)) IS TRUE
+), stored_before AS (
+    INSERT INTO events (stream_id, version, record, hash)
+    SELECT * FROM unnest($9::uuid[], $10::integer[], $11::bytea[], $12::bytea[])
         AS e (stream_id, version, record, hash)
-    WHERE (e.stream_id IN (SELECT stream_id FROM won)) IS TRUE
+    WHERE (stream_id IN (SELECT stream_id FROM won)) IS TRUE
 )"""
 
 _LIST = """, listed AS (
     SELECT * FROM unnest(
-        $12::uuid[], $13::smallint[], $14::timestamptz[], $15::integer[], $16::bytea[]
+        $13::uuid[], $14::smallint[], $15::timestamptz[], $16::integer[], $17::bytea[]
     ) AS l (match_id, status, opened_at, version, summary)
     WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
 ), seated AS (
-    SELECT * FROM unnest($17::uuid[], $18::text[], $19::timestamptz[])
+    SELECT * FROM unnest($18::uuid[], $19::text[], $20::timestamptz[])
         AS s (match_id, player, opened_at)
     WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
 ), lobby AS (
@@ -71,7 +80,7 @@ _LIST = """, listed AS (
     ON CONFLICT DO NOTHING
 )"""
 
-_ANSWER = " SELECT stream_id FROM won"
+_LOST = " SELECT stream_id FROM input WHERE (stream_id IN (SELECT stream_id FROM won)) IS NOT TRUE"
 
 _LOOK = """
 SELECT w.stream_id, s.version, s.head_hash, e.hash AS hash_there
@@ -82,15 +91,16 @@ LEFT JOIN events e ON e.stream_id = w.stream_id AND e.version = w.version
 
 
 class Pending:
-    """One append on its way, with the hashes of its records and the caller's future."""
+    """One append on its way: the hashes of its records, its outcome, its caller's future."""
 
-    __slots__ = ("answered", "append", "future", "hashes", "head", "size_bytes", "stream_id")
+    __slots__ = ("append", "future", "hashes", "head", "key", "outcome", "size_bytes", "stream_id")
 
     def __init__(self, append: Append, future: asyncio.Future[Head] | None = None) -> None:
         self.append = append
         self.future = future
-        self.answered = False
-        self.stream_id = append.stream_id
+        self.outcome: Head | StoreError | None = None
+        self.stream_id = stream_id = append.stream_id
+        self.key: int = stream_id.int  # an int is hashed and compared faster than the id that it is
         self.hashes: list[bytes] = []
         self.size_bytes = 0
         link = append.previous_hash
@@ -100,89 +110,88 @@ class Pending:
             self.size_bytes += len(record)
         self.head = Head(append.expected_version + len(self.hashes), link)
 
-    def succeed(self) -> None:
-        """Tell the caller that the append is stored, if they still wait."""
-        self.answered = True
-        if self.future is not None and not self.future.done():
-            self.future.set_result(self.head)
-
-    def fail(self, error: Exception) -> None:
-        """Tell the caller that it is not, or not known to be."""
-        self.answered = True
-        if self.future is not None and not self.future.done():
-            self.future.set_exception(error)
+    def tell(self) -> None:
+        """Give the outcome to the caller, if they still wait."""
+        future, outcome = self.future, self.outcome
+        if future is None or future.done() or outcome is None:
+            return
+        if isinstance(outcome, Head):
+            future.set_result(outcome)
+        else:
+            future.set_exception(outcome)
 
 
-async def store(connection: Connection, batch: Sequence[Pending]) -> set[UUID]:
-    """Send appends of different streams as one statement; give the streams that were let in."""
+async def store(connection: Connection, batch: Sequence[Pending]) -> set[int]:
+    """Send appends of different streams as one statement; the keys of those not let in."""
     appends = [pending.append for pending in batch]
-    stream_ids = [append.stream_id for append in appends]
-    event_streams: list[UUID] = []
-    event_versions: list[int] = []
+    several = [pending for pending in batch if len(pending.hashes) > 1]
+    dues = [append.due_at for append in appends]
+    sets_due = [due_at is not UNCHANGED for due_at in dues]
+    arguments: list[Sequence[object]] = [
+        [append.stream_id for append in appends],
+        [append.expected_version for append in appends],
+        [len(append.records) for append in appends] if several else [],
+        [append.previous_hash for append in appends],
+        [pending.head.hash for pending in batch],
+        [append.records[-1] for append in appends],
+        [None if due_at is UNCHANGED else due_at for due_at in dues] if any(sets_due) else [],
+        sets_due if any(sets_due) else [],
+        *_records_before_the_last(several),
+    ]
+    listed = [pending for pending in batch if pending.append.lobby is not None]
+    if listed:
+        rows = await connection.fetch(_STORE + _LIST + _LOST, *arguments, *_lobby_rows(listed))
+    else:
+        rows = await connection.fetch(_STORE + _LOST, *arguments)
+    return {row[0].int for row in rows}
+
+
+def _records_before_the_last(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
+    streams: list[UUID] = []
+    versions: list[int] = []
     records: list[bytes] = []
     hashes: list[bytes] = []
     for pending in batch:
-        count = len(pending.hashes)
-        event_streams.extend([pending.stream_id] * count)
-        event_versions.extend(range(pending.head.version - count + 1, pending.head.version + 1))
-        records.extend(pending.append.records)
-        hashes.extend(pending.hashes)
-    arguments: list[Sequence[object]] = [
-        stream_ids,
-        [append.expected_version for append in appends],
-        [append.previous_hash for append in appends],
-        [pending.head.version for pending in batch],
-        [pending.head.hash for pending in batch],
-        [None if append.due_at is UNCHANGED else append.due_at for append in appends],
-        [append.due_at is UNCHANGED for append in appends],
-        event_streams,
-        event_versions,
-        records,
-        hashes,
-    ]
-    listed = [(pending, lobby) for pending in batch if (lobby := pending.append.lobby) is not None]
-    if not listed:
-        rows = await connection.fetch(_STORE + _ANSWER, *arguments)
-    else:
-        seats = [
-            (pending.stream_id, player, lobby.opened_at)
-            for pending, lobby in listed
-            for player in lobby.players
-        ]
-        rows = await connection.fetch(
-            _STORE + _LIST + _ANSWER,
-            *arguments,
-            [pending.stream_id for pending, _ in listed],
-            [lobby.status for _, lobby in listed],
-            [lobby.opened_at for _, lobby in listed],
-            [pending.head.version for pending, _ in listed],
-            [lobby.summary for _, lobby in listed],
-            *([seat[column] for seat in seats] for column in range(3)),
-        )
-    return {row[0] for row in rows}
+        first = pending.append.expected_version + 1
+        streams.extend([pending.stream_id] * (pending.head.version - first))
+        versions.extend(range(first, pending.head.version))
+        records.extend(pending.append.records[:-1])
+        hashes.extend(pending.hashes[:-1])
+    return streams, versions, records, hashes
+
+
+def _lobby_rows(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
+    rows = [(each, row) for each in batch if (row := each.append.lobby) is not None]
+    seats = [(each.stream_id, name, row.opened_at) for each, row in rows for name in row.players]
+    return (
+        [each.stream_id for each, _ in rows],
+        [row.status for _, row in rows],
+        [row.opened_at for _, row in rows],
+        [each.head.version for each, _ in rows],
+        [row.summary for _, row in rows],
+        *([seat[column] for seat in seats] for column in range(3)),
+    )
 
 
 async def explain(
     connection: Connection, losers: Sequence[Pending], *, resent: bool
-) -> dict[UUID, StoreError | None]:
-    """Why appends were not let in. None: they were, by an earlier sending whose answer was lost."""
+) -> dict[int, Head | StoreError]:
+    """Why appends were not let in, or that they were, by an earlier sending with a lost answer."""
     rows = await connection.fetch(
         _LOOK,
         [pending.stream_id for pending in losers],
         [pending.head.version for pending in losers],
     )
-    found = {row["stream_id"]: row for row in rows}
-    reasons: dict[UUID, StoreError | None] = {}
+    found = {row["stream_id"].int: row for row in rows}
+    outcomes: dict[int, Head | StoreError] = {}
     for pending in losers:
-        row, expected = found.get(pending.stream_id), pending.append.expected_version
+        row, expected = found.get(pending.key), pending.append.expected_version
         if row is None:
-            reasons[pending.stream_id] = VersionConflict(pending.stream_id, expected, 0)
+            outcomes[pending.key] = VersionConflict(pending.stream_id, expected, 0)
         elif resent and row["hash_there"] == pending.head.hash:
-            reasons[pending.stream_id] = None
+            outcomes[pending.key] = pending.head
         elif row["version"] == expected and row["head_hash"] != pending.append.previous_hash:
-            reasons[pending.stream_id] = ChainMismatch(pending.stream_id, expected)
+            outcomes[pending.key] = ChainMismatch(pending.stream_id, expected)
         else:
-            reasons[pending.stream_id] = VersionConflict(
-                pending.stream_id, expected, row["version"]
-            )
-    return reasons
+            outcomes[pending.key] = VersionConflict(pending.stream_id, expected, row["version"])
+    return outcomes

@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from eventstore.appends import Pending, explain, store
 from eventstore.connect import FIRST_PAUSE_S, LONGEST_PAUSE_S, TRANSIENT, caused, is_lost
@@ -32,6 +31,9 @@ from eventstore.model import Append, Head, Limits
 
 if TYPE_CHECKING:
     from eventstore.connect import Connection
+
+SMALLEST_FULL_BATCH = 32
+"""Below this a statement's own cost outweighs what it carries."""
 
 
 class Lane:
@@ -73,48 +75,56 @@ class Lane:
             await self._connection.close()
 
     async def _run(self) -> None:
+        answered: list[Pending] = []
         while True:
             if not self._waiting:
+                _tell(answered)
+                answered = []
                 if self._closing:
                     return
                 self._arrived.clear()
                 await self._arrived.wait()
-            # Callers that were just answered get one turn, so that their next append joins this
-            # batch.
-            await asyncio.sleep(0)
-            if batch := self._take():
-                await self._commit(batch)
+                await asyncio.sleep(0)  # whoever else is about to append now joins the batch
+            batch = self._take(len(answered))
+            # The next batch is sent before the callers of the last one wake up: the database works
+            # while they do.
+            sending = asyncio.create_task(self._commit(batch))
+            _tell(answered)
+            await sending
+            answered = batch
 
-    def _take(self) -> list[Pending]:
-        batch: dict[UUID, Pending] = {}
+    def _take(self, answered: int) -> list[Pending]:
+        """The next batch. `answered` callers are about to come back with their next append.
+
+        Half of those that keep the lane busy go at a time, so that the other half can gather.
+        """
+        waiting = self._waiting
+        fair = max(SMALLEST_FULL_BATCH, (len(waiting) + answered) // 2)
+        limit = min(fair, self._limits.batch_appends)
+        batch: dict[int, Pending] = {}
         later: list[Pending] = []
         size_bytes = 0
-        waiting = self._waiting
-        while (
-            waiting
-            and len(batch) < self._limits.batch_appends
-            and size_bytes < self._limits.batch_bytes
-        ):
+        while waiting and len(batch) < limit and size_bytes < self._limits.batch_bytes:
             pending = waiting.popleft()
             if pending.future is None or pending.future.done():
                 continue  # its caller was cancelled before it was sent
-            if pending.stream_id in batch:
+            if pending.key in batch:
                 later.append(pending)
                 continue
-            batch[pending.stream_id] = pending
+            batch[pending.key] = pending
             size_bytes += pending.size_bytes
         waiting.extendleft(reversed(later))
-        return sorted(batch.values(), key=attrgetter("stream_id.int"))
+        return sorted(batch.values(), key=attrgetter("key"))
 
     async def _commit(self, batch: list[Pending], *, resent: bool = False) -> None:
-        """See a batch through to an answer for every append in it.
+        """Find the outcome of every append of a batch.
 
         `resent`: an earlier sending may have been let in.
         """
         # A database that is known to be away gets one try, so that callers learn it at once.
         deadline = time.monotonic() + (0.0 if self._away else self._limits.patience_s)
         pause_s = FIRST_PAUSE_S
-        while True:
+        while batch:
             connection: Connection | None = None
             try:
                 connection = await self._connected()
@@ -129,11 +139,11 @@ class Lane:
                 elif connection is not None and not isinstance(error, TRANSIENT):
                     await self._refused(batch, error, resent=resent)
                     return
-            batch = [pending for pending in batch if not pending.answered]
+            batch = [pending for pending in batch if pending.outcome is None]
             if time.monotonic() + pause_s > deadline:
                 self._away = True
                 for pending in batch:
-                    pending.fail(_given_up(pending, cause, resent=resent))
+                    pending.outcome = _given_up(pending, cause, resent=resent)
                 return
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
@@ -144,40 +154,34 @@ class Lane:
         return self._connection
 
     async def _send(self, connection: Connection, batch: list[Pending], *, resent: bool) -> None:
-        """Send a batch once and answer its callers."""
-        won = await store(connection, batch)
-        losers = []
+        """Send a batch once and note the outcomes."""
+        lost = await store(connection, batch)
         for pending in batch:
-            if pending.stream_id in won:
-                pending.succeed()
-            else:
-                losers.append(pending)
-        if not losers:
-            return
-        reasons = await explain(connection, losers, resent=resent)
-        for pending in losers:
-            reason = reasons[pending.stream_id]
-            if reason is None:
-                pending.succeed()
-            else:
-                pending.fail(reason)
+            if pending.key not in lost:
+                pending.outcome = pending.head
+        if lost:
+            losers = [pending for pending in batch if pending.key in lost]
+            outcomes = await explain(connection, losers, resent=resent)
+            for pending in losers:
+                pending.outcome = outcomes[pending.key]
 
     async def _refused(self, batch: list[Pending], error: Exception, *, resent: bool) -> None:
         """The statement was refused as a whole: find the append at fault, and spare the others."""
         if len(batch) == 1:
-            batch[0].fail(
-                caused(
-                    StoreError(f"the database refused the append: {type(error).__name__}"), error
-                )
-            )
+            refusal = StoreError(f"the database refused the append: {type(error).__name__}")
+            batch[0].outcome = caused(refusal, error)
             return
         for pending in batch:
             await self._commit([pending], resent=resent)
 
 
+def _tell(batch: list[Pending]) -> None:
+    for pending in batch:
+        pending.tell()
+
+
 def _given_up(pending: Pending, cause: Exception, *, resent: bool) -> StoreError:
     if resent:
-        return caused(
-            AppendOutcomeUnknown(pending.stream_id, pending.append.expected_version), cause
-        )
+        unknown = AppendOutcomeUnknown(pending.stream_id, pending.append.expected_version)
+        return caused(unknown, cause)
     return caused(StoreUnavailable(f"the database does not answer: {type(cause).__name__}"), cause)

@@ -67,8 +67,7 @@ class LobbyRow:
     players: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """Records to add to a stream right after `expected_version` (0: a new stream).
 
     `previous_hash` is the hash of that version (`first_hash` for a new stream).

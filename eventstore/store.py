@@ -200,7 +200,7 @@ class EventStore:
             raise ValueError(
                 f"an append has 1 to {self._limits.append_records} records: {len(append.records)}"
             )
-        if any(len(record) > self._limits.record_bytes for record in append.records):
+        if max(map(len, append.records)) > self._limits.record_bytes:
             raise ValueError(f"a record has at most {self._limits.record_bytes} bytes")
         if append.expected_version < 0 or len(append.previous_hash) != HASH_SIZE_BYTES:
             raise ValueError(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -15,7 +14,7 @@ OPEN, PLAYING = 1, 2
 
 async def put(writer: Writer, row: LobbyRow) -> None:
     command = writer.command(b"x")
-    writer.head = await writer.store.append(replace(command, lobby=row))
+    writer.head = await writer.store.append(command._replace(lobby=row))
 
 
 async def pages(store: EventStore, size: int, **chosen: object) -> list[UUID]:

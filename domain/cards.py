@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 if TYPE_CHECKING:
     from durak.v1.cards_pb2 import Card as CardEnum
 
-Card: TypeAlias = "CardEnum.ValueType"
+    Card: TypeAlias = CardEnum.ValueType
+else:
+    Card = int
 CardMask: TypeAlias = int
 
 CARDS: Final = cast("tuple[Card, ...]", tuple(range(1, 53)))

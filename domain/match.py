@@ -413,8 +413,8 @@ class Match(State):
 
     def _on_left(self, event: Left) -> None:
         seat = event.seat
-        if self.phase != PHASE_PLAYING or seat >= len(self.hands):
-            self._corrupt(f"seat {seat} left a match that is not in play")
+        if self.phase != PHASE_PLAYING or not self.in_play >> seat & 1:
+            self._corrupt(f"seat {seat} left a match where it is not in play")
         if (event.reason == LEFT_REASON_TIMEOUTS) != (self.timed_out == seat):
             self._corrupt(f"seat {seat} did not leave for the reason given")
         self._end(OUTCOME_ABANDONED, leaver=seat)

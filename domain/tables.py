@@ -201,11 +201,16 @@ def _free_seat(match: Match, wanted: int | None) -> int | Refusal:
 
 
 def leave(match: Match, seat: int) -> list[Event] | Refusal:
-    """Give up a seat: before the deal it is free again, after it the match is abandoned (R10.4)."""
+    """Give up a seat: before the deal it is free again, after it the match is abandoned (R10.4).
+
+    A seat that is out has nothing to give up any more (R9.1).
+    """
     if match.phase == PHASE_WAITING:
         return with_consequences(match, Event(seat_vacated=SeatVacated(seat=seat)))
     if match.phase != PHASE_PLAYING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_IN_PLAY, "R10.4")
+    if not match.in_play >> seat & 1:  # or a friend could save the durak (ADR 0004)
+        return Refusal(Reason.ERROR_REASON_SEAT_IS_OUT, "R9.1")
     left = Left(seat=seat, reason=LeftReason.LEFT_REASON_RESIGNED)
     return with_consequences(match, Event(left=left))
 

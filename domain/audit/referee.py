@@ -317,8 +317,8 @@ class Referee(Consequences):
         state = self.playing_state()
         seat, reason, command = entry.body.seat, entry.body.reason, entry.command
         acted_for, self.acts_for = self.acts_for, None
-        if not state.hands or seat >= state.table.size:
-            self.notes.fault(Kind.OUT_OF_PLAY, "R10.4", "a seat of the running match", seat)
+        if not state.hands or seat not in state.in_play:
+            self.notes.fault(Kind.OUT_OF_PLAY, "R10.4", "a seat that is in play", seat)
             return
         if acted_for == seat:
             if reason != LEFT_REASON_TIMEOUTS:

@@ -197,7 +197,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def passed(self) -> Global___Passed:
-        """A seat will throw in no more, unless another card is played."""
+        """A seat is content that the bout closes; any card played withdraws it."""
 
     @_builtins.property
     def take_declared(self) -> Global___TakeDeclared:

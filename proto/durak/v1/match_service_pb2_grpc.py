@@ -149,8 +149,8 @@ class MatchServiceServicer(object):
 
     def LeaveMatch(self, request, context):
         """Gives up the caller's seat. Before the deal it becomes free again (and a stake comes back). After the
-        deal it is final and ends the match as abandoned (R10.4). Refused: NOT_SEATED, MATCH_NOT_IN_PLAY once the
-        match is over.
+        deal it is final and ends the match as abandoned (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT, and
+        MATCH_NOT_IN_PLAY once the match is over.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -45,8 +45,8 @@ class MatchServiceStub:
     """
     LeaveMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.LeaveMatchRequest, _match_service_pb2.LeaveMatchResponse]
     """Gives up the caller's seat. Before the deal it becomes free again (and a stake comes back). After the
-    deal it is final and ends the match as abandoned (R10.4). Refused: NOT_SEATED, MATCH_NOT_IN_PLAY once the
-    match is over.
+    deal it is final and ends the match as abandoned (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT, and
+    MATCH_NOT_IN_PLAY once the match is over.
     """
     CancelTable: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CancelTableRequest, _match_service_pb2.CancelTableResponse]
     """Closes a table before the deal (R3.0); only for the player who opened it. Refused: NOT_OWNER,
@@ -134,8 +134,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_match_service_pb2.LeaveMatchRequest, _abc.Awaitable[_match_service_pb2.LeaveMatchResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.LeaveMatchResponse]:
         """Gives up the caller's seat. Before the deal it becomes free again (and a stake comes back). After the
-        deal it is final and ends the match as abandoned (R10.4). Refused: NOT_SEATED, MATCH_NOT_IN_PLAY once the
-        match is over.
+        deal it is final and ends the match as abandoned (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT, and
+        MATCH_NOT_IN_PLAY once the match is over.
         """
 
     @_abc_1.abstractmethod

@@ -1,0 +1,216 @@
+"""`durak demo`: a whole match over gRPC, and then the proof that the log alone tells it again."""
+
+import asyncio
+import secrets
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID, uuid4
+
+import click
+import grpc
+from grpc import aio
+
+from domain.audit import audit
+from domain.bots import easy
+from domain.match import Match, fold
+from domain.view import redact, table_view
+from durak.v1 import match_service_pb2 as api
+from durak.v1.events_pb2 import Record
+from durak.v1.match_service_pb2_grpc import MatchServiceStub
+from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
+from durak.v1.table_pb2 import TableView
+from eventstore import StoredRecord
+from service.cli.database import opened_store
+from service.cli.text import names_of, transcript_line
+from service.config import Config
+from service.server import Running, running
+from service.telemetry import configure_logging
+
+PLAYERS: Final = ("Anna", "Boris", "Vera", "Gleb")
+SETTINGS: Final = Settings(
+    deck=Deck.DECK_36,
+    seats=len(PLAYERS),
+    throw_in=ThrowIn.THROW_IN_ALL,
+    transfer=True,
+    draw_allowed=True,
+    five_card_opening=True,
+)
+# Commands that came too late are refused and tried on the next view.
+_TOO_LATE: Final = (grpc.StatusCode.ABORTED, grpc.StatusCode.FAILED_PRECONDITION)
+
+
+@click.command()
+def demo() -> None:
+    """Play a four-seat perevodnoy match over gRPC, then replay it from the log.
+
+    Starts the service on a free port, connects four players and a spectator, each by a connection
+    of their own, and prints what the spectator sees. Then it reads the log back, audits it, folds
+    it, and compares it with every event and the last view that each client got. Exit code 1 means
+    that they differ.
+    """
+    config = Config(listen_port=0, log_level="error")
+    configure_logging(config)
+    sys.exit(asyncio.run(_demo(config)))
+
+
+async def _demo(config: Config) -> int:
+    async with running(config) as server:
+        match_id, clients = await _play(server)
+    async with opened_store(config) as store:
+        stored = await store.read(UUID(match_id))
+    faults = _differences(stored, clients)
+    for fault in faults:
+        click.echo(f"durak: {fault}", err=True)
+    if faults:
+        return 1
+    click.echo(f"replay identical: {len(stored)} events")
+    return 0
+
+
+@dataclass
+class Client:
+    """One connection, and what came through it."""
+
+    name: str
+    stub: MatchServiceStub
+    metadata: tuple[tuple[str, str], ...]
+    events: list[api.MatchEvent] = field(default_factory=list)
+    view: TableView = field(default_factory=TableView)
+
+    async def watch(self, match_id: str) -> None:
+        """Follow the match to its end, and move whenever the table waits for this player."""
+        request = api.WatchMatchRequest(match_id=match_id, include_views=True)
+        async for message in self.stub.WatchMatch(request, metadata=self.metadata):
+            if message.HasField("event"):
+                self.events.append(message.event)
+            elif message.HasField("view"):
+                self.view = message.view
+                await self.act()
+
+    async def act(self) -> None:
+        """Make the move of an easy bot where it is this player's turn."""
+        view = self.view
+        if not view.HasField("your_seat") or view.your_seat not in view.on_clock:
+            return
+        request = api.PlayRequest(
+            match_id=view.match_id,
+            request_id=str(uuid4()),
+            expected_version=view.version,
+            move=easy.choose(view, (), 0),
+        )
+        try:
+            await self.stub.Play(request, metadata=self.metadata)
+        except aio.AioRpcError as error:
+            if error.code() not in _TOO_LATE:
+                raise
+
+
+@dataclass
+class Spectator(Client):
+    """Prints the events as they come."""
+
+    told: int = 0
+
+    async def watch(self, match_id: str) -> None:
+        """Follow the match to its end, and tell it."""
+        names: Sequence[str] = ()
+        request = api.WatchMatchRequest(match_id=match_id, include_views=True)
+        async for message in self.stub.WatchMatch(request, metadata=self.metadata):
+            if message.HasField("view"):
+                self.view = message.view
+                names = names or names_of(message.view)
+                self._tell(names)
+            elif message.HasField("event"):
+                self.events.append(message.event)
+                if names:
+                    self._tell(names)
+        self._tell(names)
+
+    def _tell(self, names: Sequence[str]) -> None:
+        for event in self.events[self.told :]:
+            click.echo(transcript_line(event.version, event.event, names))
+        self.told = len(self.events)
+
+
+async def _play(server: Running) -> tuple[str, list[Client]]:
+    """Play the match; its id, and the clients with all that they saw."""
+    channels = [_connect(server.address) for _ in range(len(PLAYERS) + 1)]
+    try:
+        players = [
+            Client(name, MatchServiceStub(channel), _metadata(server, name))
+            for name, channel in zip(PLAYERS, channels, strict=False)
+        ]
+        spectator = Spectator(
+            "spectator", MatchServiceStub(channels[-1]), _metadata(server, "spectator")
+        )
+        owner = players[0]
+        opened = await owner.stub.OpenTable(
+            api.OpenTableRequest(request_id=str(uuid4()), settings=SETTINGS),
+            metadata=owner.metadata,
+        )
+        match_id = opened.view.match_id
+        for player in players:
+            await player.stub.TakeSeat(
+                api.TakeSeatRequest(
+                    match_id=match_id,
+                    request_id=str(uuid4()),
+                    client_seed=secrets.token_bytes(16),
+                ),
+                metadata=player.metadata,
+            )
+        clients = [*players, spectator]
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            for client in clients:
+                tasks.create_task(client.watch(match_id))
+        return match_id, clients
+    finally:
+        for channel in channels:
+            await channel.close()
+
+
+def _connect(address: str) -> aio.Channel:
+    # Channels of one process share a connection unless they are told not to.
+    return aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
+
+
+def _metadata(server: Running, name: str) -> tuple[tuple[str, str], ...]:
+    key = server.development_key
+    if key is None:
+        raise click.ClickException("unset DURAK_TOKEN_JWKS: the demo makes its own tokens")
+    token = key.mint(
+        name,
+        name=name,
+        roles=("player",),
+        issuer=server.config.token_issuer,
+        audience=server.config.token_audience,
+        lifetime_seconds=600,
+    )
+    return (("authorization", f"Bearer {token}"),)
+
+
+def _differences(stored: Sequence[StoredRecord], clients: Sequence[Client]) -> list[str]:
+    """What the log and the clients tell differently; and what the auditor finds."""
+    report = audit(stored)
+    faults = [str(finding) for finding in report.findings]
+    records = [Record.FromString(record.record) for record in stored]
+    match = fold(records)
+    for client in clients:
+        seat = match.table.seat_of(client.name)
+        if client.view != table_view(match, seat):
+            faults.append(f"the last view of {client.name} is not the one that the log gives")
+        if client.events != _as_shown(records, match, seat):
+            faults.append(f"the events that {client.name} got are not those of the log")
+    return faults
+
+
+def _as_shown(records: Sequence[Record], match: Match, seat: int | None) -> list[api.MatchEvent]:
+    return [
+        api.MatchEvent(
+            version=record.version,
+            time=record.time,
+            event=redact(record.event, seat, match.trump_card),
+        )
+        for record in records
+    ]

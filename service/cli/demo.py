@@ -151,6 +151,7 @@ async def _play(server: Running) -> tuple[str, list[Client]]:
             metadata=owner.metadata,
         )
         match_id = opened.view.match_id
+        click.echo(f"match {match_id}")
         for player in players:
             await player.stub.TakeSeat(
                 api.TakeSeatRequest(

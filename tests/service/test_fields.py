@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,9 @@ from service import fields
 from service.errors import Refused
 from service.fields import Target
 
-MATCH, REQUEST = uuid4(), uuid4()
+# Fixed, since they stand in the names of cases, which have to be the same in every worker.
+MATCH = UUID("436bebf9-7c4a-4a7b-a4ee-f3ebc38d7914")
+REQUEST = UUID("bcd28ce9-aceb-431d-bd29-c3b7eb16d326")
 IDS: dict[str, Any] = {"match_id": str(MATCH), "request_id": str(REQUEST)}
 SETTINGS: dict[str, Any] = {"deck": 36, "seats": 2}
 

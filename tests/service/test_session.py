@@ -35,6 +35,9 @@ from tests.service.wire import Wire
 __all__ = ["playing"]
 
 
+FIXED_ID = "436bebf9-7c4a-4a7b-a4ee-f3ebc38d7914"  # the names of cases must not change
+
+
 def watch_of(match_id: str, *, after: int = 0, views: bool = False) -> api.SessionWatch:
     request = api.WatchMatchRequest(match_id=match_id, after_version=after, include_views=views)
     return api.SessionWatch(request_id=new_id(), watch=request)
@@ -161,7 +164,7 @@ async def test_errors_are_those_of_the_unary_calls(playing: Playing) -> None:
         (
             PlaySessionRequest(
                 play=api.PlayRequest(
-                    match_id=new_id(), request_id=new_id(), move=Move(attack=AttackMove())
+                    match_id=FIXED_ID, request_id=FIXED_ID, move=Move(attack=AttackMove())
                 )
             ).SerializeToString(),
             "play.move.attack.card",

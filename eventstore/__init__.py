@@ -47,7 +47,6 @@ from eventstore.model import (
     PageKey,
     StoredRecord,
     TailBatch,
-    TailPosition,
 )
 from eventstore.store import EventStore
 
@@ -73,7 +72,6 @@ __all__ = [
     "StoreUnavailable",
     "StoredRecord",
     "TailBatch",
-    "TailPosition",
     "VersionConflict",
     "first_hash",
     "migrate",

@@ -15,56 +15,51 @@ from eventstore.model import UNCHANGED, Append, Head
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
+    from datetime import datetime
     from uuid import UUID
 
     from eventstore.connect import Connection
 
-# The last record of each append travels with its head, whose hash is the record's; those before it
-# come in arrays of their own. Rows go into `events` only for streams whose head was moved:
-# `(… IN …) IS TRUE` keeps the planner from turning the test into a join, so that it stays one hash
-# lookup. Arrays in which every element would be the same are sent empty and read as nulls: sending
-# a list costs the client more than storing it costs the server.
+# Sending and materialising rows is most of the cost, so each append sends as few as it can. One
+# that moves a stream sends a row with its last record, whose hash is the new head; the update hands
+# that record on to the insert. Records before the last, and those of new streams, come in arrays of
+# their own, and are let in by stream: `(… IN …) IS TRUE` is one hash lookup, which the planner
+# cannot turn into a join. Arrays in which all elements would be the same are sent empty, read as
+# nulls.
 _STORE = """
-WITH input AS (
-    SELECT stream_id, expected, expected + coalesce(count, 1) AS version, previous_hash, head_hash,
-        record, due_at, coalesce(sets_due, false) AS sets_due
+WITH moved AS (
+    UPDATE streams s
+    SET version = i.expected + coalesce(i.count, 1), head_hash = i.head_hash,
+        due_at = CASE WHEN i.sets_due THEN i.due_at ELSE s.due_at END
     FROM unnest(
         $1::uuid[], $2::integer[], $3::integer[], $4::bytea[], $5::bytea[], $6::bytea[],
         $7::timestamptz[], $8::boolean[]
     ) AS i (stream_id, expected, count, previous_hash, head_hash, record, due_at, sets_due)
+    WHERE s.stream_id = i.stream_id AND s.version = i.expected AND s.head_hash = i.previous_hash
+    RETURNING s.stream_id, s.version, i.record, s.head_hash
 ), created AS (
     INSERT INTO streams (stream_id, version, head_hash, due_at)
-    SELECT stream_id, version, head_hash, due_at FROM input WHERE expected = 0
+    SELECT * FROM unnest($9::uuid[], $10::integer[], $11::bytea[], $12::timestamptz[])
     ON CONFLICT (stream_id) DO NOTHING
     RETURNING stream_id
-), moved AS (
-    UPDATE streams s
-    SET version = i.version, head_hash = i.head_hash,
-        due_at = CASE WHEN i.sets_due THEN i.due_at ELSE s.due_at END
-    FROM input i
-    WHERE s.stream_id = i.stream_id AND s.version = i.expected AND i.expected > 0
-        AND s.head_hash = i.previous_hash
-    RETURNING s.stream_id
 ), won AS (
-    SELECT stream_id FROM created UNION ALL SELECT stream_id FROM moved
+    SELECT stream_id FROM moved UNION ALL SELECT stream_id FROM created
 ), stored AS (
+    INSERT INTO events (stream_id, version, record, hash) SELECT * FROM moved
+), stored_besides AS (
     INSERT INTO events (stream_id, version, record, hash)
-    SELECT stream_id, version, record, head_hash FROM input
-    WHERE (stream_id IN (SELECT stream_id FROM won)) IS TRUE
-), stored_before AS (
-    INSERT INTO events (stream_id, version, record, hash)
-    SELECT * FROM unnest($9::uuid[], $10::integer[], $11::bytea[], $12::bytea[])
+    SELECT * FROM unnest($13::uuid[], $14::integer[], $15::bytea[], $16::bytea[])
         AS e (stream_id, version, record, hash)
     WHERE (stream_id IN (SELECT stream_id FROM won)) IS TRUE
 )"""
 
 _LIST = """, listed AS (
     SELECT * FROM unnest(
-        $13::uuid[], $14::smallint[], $15::timestamptz[], $16::integer[], $17::bytea[]
+        $17::uuid[], $18::smallint[], $19::timestamptz[], $20::integer[], $21::bytea[]
     ) AS l (match_id, status, opened_at, version, summary)
     WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
 ), seated AS (
-    SELECT * FROM unnest($18::uuid[], $19::text[], $20::timestamptz[])
+    SELECT * FROM unnest($22::uuid[], $23::text[], $24::timestamptz[])
         AS s (match_id, player, opened_at)
     WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
 ), lobby AS (
@@ -80,7 +75,11 @@ _LIST = """, listed AS (
     ON CONFLICT DO NOTHING
 )"""
 
-_LOST = " SELECT stream_id FROM input WHERE (stream_id IN (SELECT stream_id FROM won)) IS NOT TRUE"
+_LOST = """
+SELECT stream_id FROM unnest($1::uuid[] || $9::uuid[]) AS sent (stream_id)
+WHERE (SELECT count(*) FROM won) < cardinality($1::uuid[]) + cardinality($9::uuid[])
+    AND (stream_id IN (SELECT stream_id FROM won)) IS NOT TRUE
+"""
 
 _LOOK = """
 SELECT w.stream_id, s.version, s.head_hash, e.hash AS hash_there
@@ -123,21 +122,10 @@ class Pending:
 
 async def store(connection: Connection, batch: Sequence[Pending]) -> set[int]:
     """Send appends of different streams as one statement; the keys of those not let in."""
-    appends = [pending.append for pending in batch]
-    several = [pending for pending in batch if len(pending.hashes) > 1]
-    dues = [append.due_at for append in appends]
-    sets_due = [due_at is not UNCHANGED for due_at in dues]
-    arguments: list[Sequence[object]] = [
-        [append.stream_id for append in appends],
-        [append.expected_version for append in appends],
-        [len(append.records) for append in appends] if several else [],
-        [append.previous_hash for append in appends],
-        [pending.head.hash for pending in batch],
-        [append.records[-1] for append in appends],
-        [None if due_at is UNCHANGED else due_at for due_at in dues] if any(sets_due) else [],
-        sets_due if any(sets_due) else [],
-        *_records_before_the_last(several),
-    ]
+    new = [pending for pending in batch if pending.append.expected_version == 0]
+    old = [pending for pending in batch if pending.append.expected_version > 0] if new else batch
+    several = [pending for pending in old if len(pending.hashes) > 1]
+    arguments = [*_heads(old, several), *_first_heads(new), *_records(new, several)]
     listed = [pending for pending in batch if pending.append.lobby is not None]
     if listed:
         rows = await connection.fetch(_STORE + _LIST + _LOST, *arguments, *_lobby_rows(listed))
@@ -146,18 +134,46 @@ async def store(connection: Connection, batch: Sequence[Pending]) -> set[int]:
     return {row[0].int for row in rows}
 
 
-def _records_before_the_last(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
-    streams: list[UUID] = []
-    versions: list[int] = []
-    records: list[bytes] = []
-    hashes: list[bytes] = []
-    for pending in batch:
-        first = pending.append.expected_version + 1
-        streams.extend([pending.stream_id] * (pending.head.version - first))
-        versions.extend(range(first, pending.head.version))
-        records.extend(pending.append.records[:-1])
-        hashes.extend(pending.hashes[:-1])
-    return streams, versions, records, hashes
+def _heads(batch: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequence[object], ...]:
+    appends = [pending.append for pending in batch]
+    due = any(append.due_at is not UNCHANGED for append in appends)
+    return (
+        [append.stream_id for append in appends],
+        [append.expected_version for append in appends],
+        [len(append.records) for append in appends] if several else [],
+        [append.previous_hash for append in appends],
+        [pending.head.hash for pending in batch],
+        [append.records[-1] for append in appends],
+        [_due_at(append) for append in appends] if due else [],
+        [append.due_at is not UNCHANGED for append in appends] if due else [],
+    )
+
+
+def _first_heads(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
+    return (
+        [pending.stream_id for pending in batch],
+        [pending.head.version for pending in batch],
+        [pending.head.hash for pending in batch],
+        [_due_at(pending.append) for pending in batch],
+    )
+
+
+def _due_at(append: Append) -> datetime | None:
+    return None if append.due_at is UNCHANGED else append.due_at
+
+
+def _records(new: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequence[object], ...]:
+    """All records of new streams, and those before the last of the others."""
+    rows: list[tuple[UUID, int, bytes, bytes]] = []
+    for batch, end in ((new, None), (several, -1)):
+        for pending in batch:
+            records = zip(pending.append.records[:end], pending.hashes[:end], strict=True)
+            first = pending.append.expected_version + 1
+            rows.extend(
+                (pending.stream_id, version, record, record_hash)
+                for version, (record, record_hash) in enumerate(records, start=first)
+            )
+    return tuple([row[column] for row in rows] for column in range(4))
 
 
 def _lobby_rows(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:

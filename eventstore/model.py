@@ -121,16 +121,11 @@ class PageKey(NamedTuple):
     match_id: UUID
 
 
-class TailPosition(NamedTuple):
-    """A place in the order of the tail: transaction, then stream and version within it."""
-
-    transaction_id: int
-    stream_id: UUID
-    version: int
-
-
 class TailBatch(NamedTuple):
-    """Streams that were appended to, each with its newest version, and where to go on."""
+    """Streams that were appended to, each with its newest version, and where to go on.
+
+    `position` is the id of the last transaction in the batch; batches end between transactions.
+    """
 
     changes: dict[UUID, int]
-    position: TailPosition
+    position: int

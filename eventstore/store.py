@@ -24,7 +24,6 @@ from eventstore.model import (
     PageKey,
     StoredRecord,
     TailBatch,
-    TailPosition,
 )
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ class EventStore:
 
         await patiently(self._limits.patience_s, attempt)
 
-    def follow(self, after: TailPosition | None = None) -> AsyncGenerator[TailBatch, None]:
+    def follow(self, after: int | None = None) -> AsyncGenerator[TailBatch, None]:
         """Learn without end which streams were appended to, by anyone, from a position or from now.
 
         The first batch is empty and comes as soon as the starting point is fixed: what is read from

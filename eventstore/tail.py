@@ -17,22 +17,21 @@ from uuid import UUID
 import asyncpg
 
 from eventstore.connect import FIRST_PAUSE_S, LONGEST_PAUSE_S, LOST, TRANSIENT
-from eventstore.model import Limits, TailBatch, TailPosition
+from eventstore.model import Limits, TailBatch
 
 if TYPE_CHECKING:
     from eventstore.connect import Connection
 
-_NOW = "SELECT pg_snapshot_xmin(pg_current_snapshot())"
+_OLDEST_RUNNING = "SELECT pg_snapshot_xmin(pg_current_snapshot())"
 _NEXT = """
 SELECT transaction_id, stream_id, version FROM events
-WHERE (transaction_id, stream_id, version) > ($1, $2, $3)
-    AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-ORDER BY transaction_id, stream_id, version LIMIT $4
+WHERE transaction_id > $1 AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+ORDER BY transaction_id FETCH FIRST $2 ROWS WITH TIES
 """
 
 
 async def follow(
-    connect: Callable[[], Awaitable[Connection]], limits: Limits, after: TailPosition | None
+    connect: Callable[[], Awaitable[Connection]], limits: Limits, after: int | None
 ) -> AsyncGenerator[TailBatch, None]:
     """See `EventStore.follow`."""
     connection: Connection | None = None
@@ -45,9 +44,9 @@ async def follow(
                 if connection is None or connection.is_closed():
                     connection = await connect()
                 if position is None:
-                    position = TailPosition(await connection.fetchval(_NOW), UUID(int=0), 0)
+                    position = await connection.fetchval(_OLDEST_RUNNING) - 1
                 rows = (
-                    await connection.fetch(_NEXT, *position, limits.page_rows) if told_start else []
+                    await connection.fetch(_NEXT, position, limits.page_rows) if told_start else []
                 )
             except (*LOST, *TRANSIENT, asyncpg.InterfaceError, asyncpg.PostgresError):
                 # Whatever it was, nothing is lost by asking again from the same position.
@@ -59,8 +58,8 @@ async def follow(
                 continue
             pause_s = FIRST_PAUSE_S
             if rows:
-                position = TailPosition(*rows[-1])
-                yield TailBatch({stream_id: version for _, stream_id, version in rows}, position)
+                position = rows[-1]["transaction_id"]
+                yield TailBatch(_newest(rows), position)
             elif not told_start:
                 told_start = True
                 yield TailBatch({}, position)
@@ -69,3 +68,10 @@ async def follow(
     finally:
         if connection is not None:
             connection.terminate()
+
+
+def _newest(rows: list[asyncpg.Record]) -> dict[UUID, int]:
+    newest: dict[UUID, int] = {}
+    for _, stream_id, version in rows:
+        newest[stream_id] = max(version, newest.get(stream_id, 0))
+    return newest

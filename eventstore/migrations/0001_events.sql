@@ -26,10 +26,9 @@ CREATE TABLE events (
 COMMENT ON TABLE events IS 'The log: append only. hash = SHA-256(hash of the version before || record).';
 COMMENT ON COLUMN events.transaction_id IS 'The transaction that stored the record; readers of the tail go by it.';
 
--- The tail is read in this order, below the oldest transaction that is still running. Within a
--- transaction the position of an event is its stream and version: a counter of its own would add a
--- write and order nothing that matters.
-CREATE INDEX events_tail ON events (transaction_id, stream_id, version);
+-- The tail is read by whole transactions, below the oldest one that is still running, so that no
+-- counter is needed to order the events within one, and all of a transaction share an index entry.
+CREATE INDEX events_tail ON events (transaction_id);
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from eventstore import EventStore, Limits, TailPosition, first_hash, next_hash
+from eventstore import EventStore, Limits, first_hash, next_hash
 from tests.conftest import Database
 from tests.eventstore.support import Writer
 
@@ -15,8 +15,8 @@ INSERT = "INSERT INTO events (stream_id, version, record, hash) VALUES ($1, 1, '
 
 
 async def collect(
-    store: EventStore, wanted: set[UUID], after: TailPosition | None = None
-) -> tuple[dict[UUID, int], TailPosition]:
+    store: EventStore, wanted: set[UUID], after: int | None = None
+) -> tuple[dict[UUID, int], int]:
     """Follow until every wanted stream was told."""
     seen: dict[UUID, int] = {}
     async with aclosing(store.follow(after)) as tail:
@@ -91,7 +91,7 @@ async def test_no_event_is_missed_under_load_with_long_transactions(database: Da
         assert following_seen == written | {end.stream_id}
 
 
-async def _follow_until_told_to_stop(store: EventStore, start: TailPosition) -> set[UUID]:
+async def _follow_until_told_to_stop(store: EventStore, start: int) -> set[UUID]:
     seen: set[UUID] = set()
     async with aclosing(store.follow(start)) as tail:
         async for batch in tail:

@@ -1,0 +1,108 @@
+# What a person sees of a match at a terminal; see ../en/table.ftl.
+
+settings = { $deck } φύλλα, { $seats } θέσεις, { $transfer ->
+    [yes] με μεταβίβαση
+   *[no] χωρίς μεταβίβαση
+  }, { $circle ->
+    [neighbours] προσθέτουν οι γείτονες
+   *[all] προσθέτουν όλοι
+  }, { $draws ->
+    [yes] με ισοπαλία
+   *[no] χωρίς ισοπαλία
+  }
+setting-opening = άνοιγμα με πέντε φύλλα
+setting-tricky = με μπλόφα
+setting-timer = { $seconds } δ. για κάθε κίνηση
+setting-stake = ποντάρισμα { $coins }
+setting-preset = προρύθμιση { $preset }
+
+bot = Bot { $seat } { $level ->
+    [easy] (εύκολο)
+    [normal] (κανονικό)
+   *[hard] (δύσκολο)
+  }
+nobody = θέση { $seat }
+
+event-table-opened = { $owner } ανοίγει τραπέζι: { $settings }.
+event-seat-taken = { $player } κάθεται στη θέση { $seat }.
+event-seat-vacated = { $player } αφήνει τη θέση { $seat }.
+event-dealt = Τα φύλλα μοιράστηκαν: ατού { $trump } ({ $card }), { $stock } φύλλα στην τράπουλα.
+event-hand = { $player } παίρνει { $cards }.
+event-led = { $player } ανοίγει με { $card }.
+event-thrown-in = { $player } προσθέτει { $card }.
+event-defended = { $player } χτυπά { $attack_card } με { $card }.
+event-transferred = { $player } μεταβιβάζει στον παίκτη { $defender } με { $card }.
+event-passed = { $player } πάει πάσο.
+event-take-declared = { $player } λέει «παίρνω».
+event-took = { $player } μαζεύει από το τραπέζι { $count ->
+    [one] ένα φύλλο
+   *[other] { $count } φύλλα
+  }: { $cards }.
+event-took-cheat = { $player } πιάνεται και μαζεύει { $cards }.
+event-took-false-accusation = { $player } κάνει λάθος και μαζεύει { $cards }.
+event-discarded = Χτυπήθηκαν: { $count } φύλλα βγαίνουν από το παιχνίδι.
+event-drew = Τραβούν: { $draws }.
+event-went-out = Βγαίνει στη θέση κατάταξης { $place }: { $players }.
+event-challenged = { $player } αμφισβητεί το φύλλο του παίκτη { $accused }: { $verdict ->
+    [upheld] ήταν παράνομο
+   *[legal] ήταν νόμιμο
+  }.
+event-timed-out = { $player }: ο χρόνος τελείωσε.
+event-left = { $player } εγκαταλείπει την παρτίδα{ $reason ->
+    [timeouts] { " " }μετά από τρεις λήξεις χρόνου στη σειρά
+    [idle] , αφού όλοι περίμεναν
+   *[resigned] { "" }
+  }.
+event-played-out = { $durak } είναι ο ντουράκ. Κατάταξη: { $places }.
+event-draw = Ισοπαλία: { $players }.
+event-cancelled = Το τραπέζι έκλεισε πριν από τη μοιρασιά.
+event-abandoned = Η παρτίδα διακόπηκε: έφυγε { $leaver }.
+
+bout = Γύρος { $bout }: { $attacker } επιτίθεται, αμύνεται { $defender } · χέρια { $hands } · τράπουλα { $stock }
+place = { $place }. { $players }
+
+table-bout = Γύρος { $bout } · ατού { $trump } ({ $card }) · τράπουλα { $stock } · εκτός { $discard }
+table-waiting = Αναμονή για παίκτες · { $settings }
+table-ended = Η παρτίδα τελείωσε.
+seat-free = ελεύθερη
+seat-you = εσείς
+seat-attacks = επιτίθεται
+seat-defends = αμύνεται
+seat-takes = παίρνει
+seat-passed = πάσο
+seat-out = εκτός, κατάταξη { $place }
+seat-to-move = παίζει
+on-table = Στο τραπέζι: { $cards }
+attacks-left = { $count ->
+    [0] Σε αυτόν τον γύρο δεν προστίθενται άλλα φύλλα.
+    [one] Επιτρέπεται ακόμη ένα φύλλο επίθεσης.
+   *[other] Επιτρέπονται ακόμη { $count } φύλλα επίθεσης.
+  }
+hand = Το χέρι σας: { $cards }
+stock-and-discard = Τράπουλα: { $stock } φύλλα. Εκτός: { $discard } φύλλα.
+
+turn-yours = Σειρά σας{ $until ->
+    [none] { "" }
+   *[other] { " " }(έως { $until })
+  }:
+turn-others = Αναμονή: { $players }.
+seats-missing = Ελεύθερες θέσεις: { $count }. Κάθεται κανείς με: durak play --match { $match }
+
+move-lead = άνοιγμα με { $card }
+move-throw-in = προσθήκη { $card }
+move-beat = χτύπημα { $attack_card } με { $card }
+move-transfer = μεταβίβαση με { $card }
+move-take = παίρνω
+move-pass = πάσο
+move-challenge = αμφισβήτηση { $card } του παίκτη { $player }
+
+answer-help = Γράψτε τον αριθμό της κίνησης ή ένα φύλλο: 6h, 10♠, Qd. Για να πείτε ποιο φύλλο χτυπάτε: 6h 9h. Λέξεις: παίρνω, πάσο, τραπέζι, φεύγω (τελειώνει την παρτίδα), έξοδος (μόνο από το τερματικό).
+answer-unknown = «{ $answer }»: άγνωστη κίνηση· ? για βοήθεια.
+answer-not-now = { $card } δεν παίζεται τώρα.
+answer-ambiguous = { $card } παίζεται με πολλούς τρόπους: γράψτε τον αριθμό.
+answer-nothing = Δεν είναι η σειρά σας.
+answer-leave = Η αποχώρηση είναι οριστική και τελειώνει την παρτίδα για όλους. Γράψτε «φεύγω» ξανά για να φύγετε.
+
+connection-lost = Η σύνδεση χάθηκε· νέα προσπάθεια …
+connection-back = Η σύνδεση αποκαταστάθηκε.
+come-back = Η παρτίδα συνεχίζεται χωρίς αυτό το τερματικό. Επιστροφή με: durak play --match { $match }

@@ -1,0 +1,109 @@
+# What a person sees of a match at a terminal: settings, events, the table, the moves. Players' names come as
+# they are, so sentences are in the present tense and need no gender.
+
+settings = { $deck } cards, { $seats } seats, { $transfer ->
+    [yes] perevodnoy
+   *[no] podkidnoy
+  }, { $circle ->
+    [neighbours] neighbours throw in
+   *[all] all throw in
+  }, { $draws ->
+    [yes] draws possible
+   *[no] no draws
+  }
+setting-opening = five-card opening
+setting-tricky = tricky
+setting-timer = { $seconds } s for a move
+setting-stake = stake { $coins }
+setting-preset = preset { $preset }
+
+bot = Bot { $seat } { $level ->
+    [easy] (easy)
+    [normal] (normal)
+   *[hard] (hard)
+  }
+nobody = seat { $seat }
+
+event-table-opened = { $owner } opens a table: { $settings }.
+event-seat-taken = { $player } sits down on seat { $seat }.
+event-seat-vacated = { $player } gives up seat { $seat }.
+event-dealt = The cards are dealt: trumps are { $trump } ({ $card }), { $stock } cards in the stock.
+event-hand = { $player } is dealt { $cards }.
+event-led = { $player } leads { $card }.
+event-thrown-in = { $player } throws in { $card }.
+event-defended = { $player } beats { $attack_card } with { $card }.
+event-transferred = { $player } transfers to { $defender } with { $card }.
+event-passed = { $player } passes.
+event-take-declared = { $player } says “take”.
+event-took = { $player } picks up { $count ->
+    [one] the card
+   *[other] { $count } cards
+  } on the table: { $cards }.
+event-took-cheat = { $player } was caught and picks up { $cards }.
+event-took-false-accusation = { $player } was wrong and picks up { $cards }.
+event-discarded = Beaten: { $count } cards go to the discard pile.
+event-drew = Drawn: { $draws }.
+event-went-out = Out in place { $place }: { $players }.
+event-challenged = { $player } challenges what { $accused } played: { $verdict ->
+    [upheld] it was illegal
+   *[legal] it was legal
+  }.
+event-timed-out = The time of { $player } has run out.
+event-left = { $player } leaves the match{ $reason ->
+    [timeouts] { " " }after three timeouts in a row
+    [idle] , having kept everybody waiting
+   *[resigned] { "" }
+  }.
+event-played-out = { $durak } is the durak. Places: { $places }.
+event-draw = A draw between { $players }.
+event-cancelled = The table is closed before the deal.
+event-abandoned = The match is abandoned: { $leaver } left.
+
+bout = Bout { $bout }: { $attacker } attacks { $defender } · hands { $hands } · stock { $stock }
+place = { $place }. { $players }
+
+table-bout = Bout { $bout } · trumps { $trump } ({ $card }) · stock { $stock } · discard pile { $discard }
+table-waiting = Waiting for players · { $settings }
+table-ended = The match is over.
+seat-free = free
+seat-you = you
+seat-attacks = attacks
+seat-defends = defends
+seat-takes = takes
+seat-passed = passed
+seat-out = out, place { $place }
+seat-to-move = to move
+on-table = On the table: { $cards }
+attacks-left = { $count ->
+    [0] No more attack cards are allowed in this bout.
+    [one] One more attack card is allowed.
+   *[other] { $count } more attack cards are allowed.
+  }
+hand = Your hand: { $cards }
+stock-and-discard = Stock: { $stock } cards. Discard pile: { $discard } cards.
+
+turn-yours = Your move{ $until ->
+    [none] { "" }
+   *[other] { " " }(until { $until })
+  }:
+turn-others = Waiting for { $players }.
+seats-missing = Seats still free: { $count }. Others sit down with: durak play --match { $match }
+
+move-lead = lead { $card }
+move-throw-in = throw in { $card }
+move-beat = beat { $attack_card } with { $card }
+move-transfer = transfer with { $card }
+move-take = take
+move-pass = pass
+move-challenge = challenge { $card } of { $player }
+
+answer-help = Type the number of a move, or a card: 6h, 10♠, Qd, Дч. To say which card you beat: 6h 9h. Words: take, pass, table, leave (ends the match), quit (leaves the terminal alone).
+answer-unknown = “{ $answer }” is no move that I know; ? helps.
+answer-not-now = { $card } cannot be played now.
+answer-ambiguous = { $card } can be played in several ways: type the number.
+answer-nothing = It is not your move.
+answer-leave = Leaving is final and ends the match for everybody. Type “leave” once more to leave.
+
+connection-lost = The connection is lost; trying again …
+connection-back = The connection is back.
+come-back = The match goes on without this terminal. Come back with: durak play --match { $match }

@@ -1,0 +1,104 @@
+# What a person sees of a match at a terminal; see ../en/table.ftl.
+
+settings = { $deck } карт, мест: { $seats }, { $transfer ->
+    [yes] переводной
+   *[no] подкидной
+  }, { $circle ->
+    [neighbours] подкидывают соседи
+   *[all] подкидывают все
+  }, { $draws ->
+    [yes] ничья возможна
+   *[no] без ничьих
+  }
+setting-opening = первый отбой пять карт
+setting-tricky = с шулерами
+setting-timer = { $seconds } с на ход
+setting-stake = ставка { $coins }
+setting-preset = набор { $preset }
+
+bot = Бот { $seat } { $level ->
+    [easy] (лёгкий)
+    [normal] (обычный)
+   *[hard] (сильный)
+  }
+nobody = место { $seat }
+
+event-table-opened = { $owner } открывает стол: { $settings }.
+event-seat-taken = { $player } садится на место { $seat }.
+event-seat-vacated = { $player } освобождает место { $seat }.
+event-dealt = Карты сданы: козыри { $trump } ({ $card }), в колоде { $stock }.
+event-hand = { $player } получает { $cards }.
+event-led = { $player } ходит { $card }.
+event-thrown-in = { $player } подкидывает { $card }.
+event-defended = { $player } бьёт { $attack_card } картой { $card }.
+event-transferred = { $player } переводит на игрока { $defender } картой { $card }.
+event-passed = { $player } пасует.
+event-take-declared = { $player } говорит «беру».
+event-took = { $player } забирает карты со стола ({ $count }): { $cards }.
+event-took-cheat = { $player } попадается и забирает { $cards }.
+event-took-false-accusation = { $player } ошибается и забирает { $cards }.
+event-discarded = Бито: { $count } карт уходит в отбой.
+event-drew = Добор: { $draws }.
+event-went-out = Выходит, место { $place }: { $players }.
+event-challenged = { $player } проверяет ход игрока { $accused }: { $verdict ->
+    [upheld] ход был против правил
+   *[legal] ход был по правилам
+  }.
+event-timed-out = { $player }: время вышло.
+event-left = { $player } покидает партию{ $reason ->
+    [timeouts] { " " }после трёх просрочек подряд
+    [idle] , заставив всех ждать
+   *[resigned] { "" }
+  }.
+event-played-out = { $durak } остаётся в дураках. Места: { $places }.
+event-draw = Ничья: { $players }.
+event-cancelled = Стол закрыт до раздачи.
+event-abandoned = Партия прервана: { $leaver } выходит.
+
+bout = Кон { $bout }: { $attacker } ходит под игрока { $defender } · на руках { $hands } · колода { $stock }
+place = { $place }. { $players }
+
+table-bout = Кон { $bout } · козыри { $trump } ({ $card }) · колода { $stock } · отбой { $discard }
+table-waiting = Ждём игроков · { $settings }
+table-ended = Партия окончена.
+seat-free = свободно
+seat-you = вы
+seat-attacks = ходит
+seat-defends = отбивается
+seat-takes = берёт
+seat-passed = пас
+seat-out = вне игры, место { $place }
+seat-to-move = думает
+on-table = На столе: { $cards }
+attacks-left = { $count ->
+    [0] Больше карт в этом кону подкинуть нельзя.
+   *[other] Можно подкинуть ещё: { $count }.
+  }
+hand = Ваши карты: { $cards }
+stock-and-discard = Колода: { $stock }. Отбой: { $discard }.
+
+turn-yours = Ваш ход{ $until ->
+    [none] { "" }
+   *[other] { " " }(до { $until })
+  }:
+turn-others = Ждём: { $players }.
+seats-missing = Свободных мест: { $count }. Сесть за стол: durak play --match { $match }
+
+move-lead = пойти { $card }
+move-throw-in = подкинуть { $card }
+move-beat = побить { $attack_card } картой { $card }
+move-transfer = перевести картой { $card }
+move-take = беру
+move-pass = пас
+move-challenge = проверить { $card } игрока { $player }
+
+answer-help = Введите номер хода или карту: 6ч, 10♠, Дб, Qd. Чтобы указать, какую карту бьёте: 6ч 9ч. Слова: беру, пас, стол, уйти (заканчивает партию), выход (только из терминала).
+answer-unknown = «{ $answer }»: такого хода нет; ? — справка.
+answer-not-now = { $card } сейчас сыграть нельзя.
+answer-ambiguous = { $card } можно сыграть по-разному: введите номер.
+answer-nothing = Сейчас не ваш ход.
+answer-leave = Уход окончателен и прервёт партию для всех. Введите «уйти» ещё раз, чтобы уйти.
+
+connection-lost = Связь потеряна; пробуем снова …
+connection-back = Связь восстановлена.
+come-back = Партия продолжается без этого терминала. Вернуться: durak play --match { $match }

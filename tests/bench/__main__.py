@@ -1,0 +1,49 @@
+"""`python -m tests.bench`: every measurement, as one JSON object on standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from eventstore import EmbeddedPostgres, migrate
+from tests.bench import append, audit, core, endgame, play
+
+
+def _append() -> dict[str, float]:
+    async def measure(postgres: EmbeddedPostgres) -> dict[str, float]:
+        await migrate(postgres.owner_dsn())
+        return await append.run(postgres.owner_dsn(), postgres.app_dsn())
+
+    with tempfile.TemporaryDirectory() as parent:
+        Path(parent).chmod(0o755)  # Postgres may run as a user of its own
+        with EmbeddedPostgres(Path(parent) / "postgres") as postgres:
+            return asyncio.run(measure(postgres))
+
+
+def _endgame() -> dict[str, Any]:
+    return {"endgame": endgame.run()}
+
+
+def main() -> None:
+    """Measure one after the other; what is being measured is told on standard error."""
+    parts: dict[str, Callable[[], Mapping[str, Any]]] = {
+        "append": _append,
+        "play": play.run,
+        "core": core.run,
+        "audit": audit.run,
+        "endgame": _endgame,
+    }
+    figures: dict[str, Any] = {}
+    for name, measure in parts.items():
+        print(f"measuring: {name}", file=sys.stderr)
+        figures.update(measure())
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

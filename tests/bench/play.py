@@ -1,0 +1,362 @@
+"""Durable commands per second of the whole service, beside empty gRPC calls of the same size.
+
+One server process with its embedded Postgres, and one that answers empty calls; two client
+processes with 32 commands in flight each use one of them at a time, in rounds that alternate. The
+clients play whole two-seat matches, both seats of each: the attacker leads the first card that its
+view offers, the defender takes, so that a command needs no reading beside it. The calls that open
+a table, sit down and read the first view are not counted, but take their time.
+
+Alone: `python -m tests.bench.play` prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+from uuid import uuid4
+
+from grpc import aio, method_handlers_generic_handler, unary_unary_rpc_method_handler
+
+from durak.v1 import match_service_pb2 as api
+from durak.v1.match_service_pb2_grpc import MatchServiceStub
+from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
+from durak.v1.table_pb2 import Move, TableView
+from service.config import Config
+from service.server import running
+from service.telemetry import configure_logging
+
+CLIENTS, IN_FLIGHT = 2, 64
+ROUNDS, ROUND_S, WARM_S = 3, 4.0, 1.0
+PLAYERS = ("first", "second")
+SETTINGS = Settings(
+    deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_NEIGHBOURS, draw_allowed=True
+)
+TOKEN_SECONDS = 3600
+"""How long the players' tokens are good for."""
+
+Command = Callable[[int, str, Any], Awaitable[TableView]]
+"""Sends a player's command, named as in PlaySessionRequest, and gives the view in the answer."""
+
+
+def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
+    """Measure, and give the ratios and, beside them, the rates and times of a command.
+
+    The ratios are medians over rounds that measure all three side by side. `command_p50_ms` and
+    `command_p99_ms` are of a `Play` call with 64 in flight, the `session_` ones the same over
+    streams, the `alone_` ones of a `Play` call with one in flight.
+    """
+    with tempfile.TemporaryDirectory() as parent, ExitStack() as stack:
+        Path(parent).chmod(0o755)  # Postgres may run as a user of its own
+        service, started = stack.enter_context(_process("serve", parent))
+        clients = [
+            stack.enter_context(_process("client", json.dumps(started)))[0] for _ in range(CLIENTS)
+        ]
+        warm = _measure(clients, "unary", 1.0)
+        _measure(clients, "session", 1.0)
+        sizes = {"request": warm["request_bytes"], "reply": warm["reply_bytes"]}
+        _, echo = stack.enter_context(_process("echo", json.dumps(sizes)))
+        _measure(clients, "echo", 1.0, **echo, **sizes)
+
+        found: dict[str, list[dict[str, Any]]] = {"unary": [], "session": [], "echo": []}
+        for number in range(rounds):
+            print(f"play: round {number + 1} of {rounds}", file=sys.stderr)
+            for kind, results in found.items():
+                results.append(_measure(clients, kind, round_s, **echo, **sizes))
+        alone = _measure(clients[:1], "unary", round_s, in_flight=1)
+        assert service.poll() is None
+    return _figures(found, alone, sizes)
+
+
+def _figures(
+    found: dict[str, list[dict[str, Any]]], alone: dict[str, Any], sizes: dict[str, int]
+) -> dict[str, float]:
+    def ratio(kind: str) -> float:
+        pairs = zip(found[kind], found["echo"], strict=True)
+        ratios: list[float] = [ours["per_s"] / empty["per_s"] for ours, empty in pairs]
+        return round(median(ratios), 4)
+
+    def times(results: list[dict[str, Any]], name: str) -> dict[str, float]:
+        ordered = sorted(ms for result in results for ms in result["ms"])
+        return {
+            f"{name}_p{part}_ms": round(ordered[len(ordered) * part // 100], 2) for part in (50, 99)
+        }
+
+    return {
+        "play_unary_vs_echo": ratio("unary"),
+        "play_session_vs_unary_echo": ratio("session"),
+        **{
+            f"play_{kind}_per_s": round(median(result["per_s"] for result in results))
+            for kind, results in found.items()
+        },
+        **times(found["unary"], "command"),
+        **times(found["session"], "session_command"),
+        **times([alone], "alone_command"),
+        "play_request_bytes": sizes["request"],
+        "play_reply_bytes": sizes["reply"],
+    }
+
+
+@contextmanager
+def _process(*words: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """A process of this module and what it said first; it ends when its input does."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.bench.play", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        try:
+            yield process, _answer(process)
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise RuntimeError("a process of the benchmark ended early; see its error above")
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+def _measure(
+    clients: list[subprocess.Popen[str]], kind: str, seconds: float, **more: Any
+) -> dict[str, Any]:
+    """One round of all the clients at once: the rates are summed, the times joined."""
+    in_flight = IN_FLIGHT // len(clients)
+    task = {"kind": kind, "seconds": seconds, "in_flight": in_flight, **more}
+    for client in clients:
+        assert client.stdin is not None
+        client.stdin.write(json.dumps(task) + "\n")
+        client.stdin.flush()
+    answers = [_answer(client) for client in clients]
+    return {
+        "per_s": sum(answer["per_s"] for answer in answers),
+        "ms": [ms for answer in answers for ms in answer["ms"]],
+        "request_bytes": answers[0]["request_bytes"],
+        "reply_bytes": answers[0]["reply_bytes"],
+    }
+
+
+async def _serve(folder: str) -> None:
+    """The service as `serve_forever` runs it, but told to stop by the end of its input."""
+    config = Config(
+        listen_port=0, data_dir=Path(folder), caller_calls_per_second=0, log_level="warning"
+    )
+    configure_logging(config)
+    _set_collector()
+    async with running(config) as server:
+        assert server.development_key is not None
+        tokens = [
+            server.development_key.mint(
+                player, issuer="durak", audience="durak", lifetime_seconds=TOKEN_SECONDS
+            )
+            for player in PLAYERS
+        ]
+        print(json.dumps({"address": server.address, "tokens": tokens}), flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+
+def _set_collector() -> None:
+    gc.freeze()  # as serve_forever does
+    gc.set_threshold(100_000, 50, 100)
+
+
+async def _serve_echo(sizes: dict[str, int]) -> None:
+    reply = bytes(sizes["reply"])
+
+    async def answer(_: bytes, __: Any) -> bytes:
+        return reply
+
+    server = aio.server()
+    handler: Any = unary_unary_rpc_method_handler(answer)
+    server.add_generic_rpc_handlers((method_handlers_generic_handler("bench", {"Echo": handler}),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    _set_collector()
+    await server.start()
+    print(json.dumps({"echo_address": f"127.0.0.1:{port}"}), flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    await server.stop(0)
+
+
+class _Round:
+    """What one client counts in one round, after its warming up."""
+
+    def __init__(self) -> None:
+        self.ms: list[float] = []
+        self.request_bytes = self.reply_bytes = 0
+        self.stopped = False
+
+    async def run(self, worker: Callable[[], Awaitable[None]], task: dict[str, Any]) -> float:
+        """Run the workers until the time is over, and give the rate."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(task["in_flight"]):
+                group.create_task(self._until_stopped(worker))
+            await asyncio.sleep(WARM_S)
+            self.ms.clear()
+            self.request_bytes = self.reply_bytes = 0
+            start = time.perf_counter()
+            await asyncio.sleep(task["seconds"])
+            rate = len(self.ms) / (time.perf_counter() - start)
+            self.stopped = True
+            counted = max(1, len(self.ms))
+            self.request_bytes //= counted
+            self.reply_bytes //= counted
+        return rate
+
+    async def _until_stopped(self, worker: Callable[[], Awaitable[None]]) -> None:
+        while not self.stopped:
+            await worker()
+
+    def count(self, start: float, request_bytes: int, reply_bytes: int) -> None:
+        if self.stopped:
+            return
+        self.ms.append(round((time.perf_counter() - start) * 1000, 3))
+        self.request_bytes += request_bytes
+        self.reply_bytes += reply_bytes
+
+
+async def _client(service: dict[str, Any]) -> None:
+    """Do the rounds that the input names, one a line."""
+    async with aio.insecure_channel(service["address"]) as channel:
+        stub = MatchServiceStub(channel)
+        metadata = [(("authorization", f"Bearer {token}"),) for token in service["tokens"]]
+        print("{}", flush=True)
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            task = json.loads(line)
+            counts = _Round()
+            if task["kind"] == "echo":
+                rate = await _echo(counts, task)
+            elif task["kind"] == "unary":
+                rate = await counts.run(
+                    lambda: _match(_unary(stub, metadata), stub, metadata, counts),  # noqa: B023
+                    task,
+                )
+            else:
+                async with _session(stub, metadata) as command:
+                    rate = await counts.run(
+                        lambda: _match(command, stub, metadata, counts),  # noqa: B023
+                        task,
+                    )
+            answer = {
+                "per_s": rate,
+                "ms": counts.ms,
+                "request_bytes": counts.request_bytes,
+                "reply_bytes": counts.reply_bytes,
+            }
+            print(json.dumps(answer), flush=True)
+
+
+async def _echo(counts: _Round, task: dict[str, Any]) -> float:
+    request = bytes(task["request"])
+    async with aio.insecure_channel(task["echo_address"]) as channel:
+        call: Any = channel.unary_unary("/bench/Echo")
+
+        async def once() -> None:
+            start = time.perf_counter()
+            reply = await call(request)
+            counts.count(start, len(request), len(reply))
+
+        return await counts.run(once, task)
+
+
+def _unary(stub: Any, metadata: list[Any]) -> Command:
+    calls = {"open_table": stub.OpenTable, "take_seat": stub.TakeSeat, "play": stub.Play}
+
+    async def command(player: int, kind: str, request: Any) -> TableView:
+        view: TableView = (await calls[kind](request, metadata=metadata[player])).view
+        return view
+
+    return command
+
+
+@asynccontextmanager
+async def _session(stub: Any, metadata: list[Any]) -> Any:
+    """A stream for each player, shared by all the matches of this client."""
+    streams = [stub.PlaySession(metadata=own) for own in metadata]
+    locks = [asyncio.Lock() for _ in streams]
+    waiting: dict[str, asyncio.Future[TableView]] = {}
+
+    async def read(stream: Any) -> None:
+        while (answer := await stream.read()) is not aio.EOF:
+            future = waiting.pop(answer.request_id)
+            if answer.HasField("view"):
+                future.set_result(answer.view)
+            else:
+                future.set_exception(RuntimeError(str(answer)))
+
+    async def command(player: int, kind: str, request: Any) -> TableView:
+        future = asyncio.get_running_loop().create_future()
+        waiting[request.request_id] = future
+        fields: dict[str, Any] = {kind: request}
+        async with locks[player]:
+            await streams[player].write(api.PlaySessionRequest(**fields))
+        view: TableView = await future
+        return view
+
+    async with asyncio.TaskGroup() as group:
+        for stream in streams:
+            group.create_task(read(stream))
+        yield command
+        for stream in streams:
+            await stream.done_writing()
+
+
+async def _match(command: Command, stub: Any, metadata: list[Any], counts: _Round) -> None:
+    """Play one match to its end, or to that of the round."""
+    opening = api.OpenTableRequest(request_id=str(uuid4()), settings=SETTINGS)
+    match_id = (await command(0, "open_table", opening)).match_id
+    seat = api.TakeSeatRequest(request_id=str(uuid4()), match_id=match_id)
+    await command(0, "take_seat", seat)
+    seat = api.TakeSeatRequest(request_id=str(uuid4()), match_id=match_id)
+    view = await command(1, "take_seat", seat)
+    while view.on_clock and not counts.stopped:
+        mover = view.on_clock[0]
+        own: TableView | None = view if view.your_seat == mover else None
+        if own is None and mover != view.defender and not view.taking:  # it has to see its hand
+            request = api.GetMatchRequest(match_id=match_id)
+            own = (await stub.GetMatch(request, metadata=metadata[mover])).view
+        play = api.PlayRequest(match_id=match_id, request_id=str(uuid4()))
+        play.move.CopyFrom(_move(own, is_defender=mover == view.defender))
+        start = time.perf_counter()
+        view = await command(mover, "play", play)
+        counts.count(start, play.ByteSize(), view.ByteSize())
+
+
+def _move(own: TableView | None, *, is_defender: bool) -> Move:
+    """Leads what it can, and takes or passes for the rest: in two seats both are always legal."""
+    move = Move()
+    if own is not None and own.moves.attack and not own.table:
+        move.attack.card = own.moves.attack[0]
+    elif is_defender:
+        move.take.SetInParent()
+    else:
+        getattr(move, "pass").SetInParent()
+    return move
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        print(json.dumps(run()))
+    elif sys.argv[1] == "serve":
+        asyncio.run(_serve(sys.argv[2]))
+    elif sys.argv[1] == "echo":
+        asyncio.run(_serve_echo(json.loads(sys.argv[2])))
+    else:
+        asyncio.run(_client(json.loads(sys.argv[2])))

@@ -17,6 +17,10 @@ answered is on disk.
 With an append can go, in the same transaction: when somebody must look at the match next (`due_at`;
 asked for by `due`), the match's row of the lobby (`lobby`; asked for by `list_matches`).
 
+Coins move with the events that cause it: `append(…, coins=[TakeStake(player, 100)])` is one
+transaction, and `store.ledger` has the balances and transfers. A player's coins go to a match's
+escrow and come back from it or from its bank; nothing else moves them.
+
 Errors are those of `errors`; each says whether something was stored. `Limits` holds every limit.
 `migrate` brings a database to the newest schema, `EmbeddedPostgres` runs a server for those who
 have none.
@@ -24,10 +28,21 @@ have none.
 
 from eventstore.binaries import EmbeddedPostgresError
 from eventstore.chain import ChainBroken, first_hash, next_hash, verify
+from eventstore.coins import (
+    Balance,
+    CoinMove,
+    ReturnStake,
+    Settle,
+    TakeStake,
+    Transfer,
+    TransferKind,
+)
 from eventstore.embedded import EmbeddedPostgres
 from eventstore.errors import (
     AppendOutcomeUnknown,
     ChainMismatch,
+    InsufficientCoins,
+    LedgerMismatch,
     MigrationError,
     StoreError,
     StoreMisconfigured,
@@ -35,6 +50,7 @@ from eventstore.errors import (
     StoreUnavailable,
     VersionConflict,
 )
+from eventstore.ledger import Ledger, LedgerCheck
 from eventstore.migrate import migrate
 from eventstore.model import (
     UNCHANGED,
@@ -54,24 +70,35 @@ __all__ = [
     "UNCHANGED",
     "Append",
     "AppendOutcomeUnknown",
+    "Balance",
     "ChainBroken",
     "ChainMismatch",
+    "CoinMove",
     "Due",
     "EmbeddedPostgres",
     "EmbeddedPostgresError",
     "EventStore",
     "Head",
+    "InsufficientCoins",
+    "Ledger",
+    "LedgerCheck",
+    "LedgerMismatch",
     "Limits",
     "ListedMatch",
     "LobbyRow",
     "MigrationError",
     "PageKey",
+    "ReturnStake",
+    "Settle",
     "StoreError",
     "StoreMisconfigured",
     "StoreOverloaded",
     "StoreUnavailable",
     "StoredRecord",
     "TailBatch",
+    "TakeStake",
+    "Transfer",
+    "TransferKind",
     "VersionConflict",
     "first_hash",
     "migrate",

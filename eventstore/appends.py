@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventstore.chain import next_hash
-from eventstore.errors import ChainMismatch, StoreError, VersionConflict
+from eventstore.connect import caused
+from eventstore.errors import (
+    AppendOutcomeUnknown,
+    ChainMismatch,
+    StoreError,
+    StoreUnavailable,
+    VersionConflict,
+)
 from eventstore.model import UNCHANGED, Append, Head
 
 if TYPE_CHECKING:
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from eventstore.connect import Connection
+    from eventstore.connect import Pooled
 
 # Sending and materialising rows is most of the cost, so each append sends as few as it can. One
 # that moves a stream sends a row with its last record, whose hash is the new head; the update hands
@@ -120,7 +127,7 @@ class Pending:
             future.set_exception(outcome)
 
 
-async def store(connection: Connection, batch: Sequence[Pending]) -> set[int]:
+async def store(connection: Pooled, batch: Sequence[Pending]) -> set[int]:
     """Send appends of different streams as one statement; the keys of those not let in."""
     new = [pending for pending in batch if pending.append.expected_version == 0]
     old = [pending for pending in batch if pending.append.expected_version > 0] if new else batch
@@ -190,7 +197,7 @@ def _lobby_rows(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
 
 
 async def explain(
-    connection: Connection, losers: Sequence[Pending], *, resent: bool
+    connection: Pooled, losers: Sequence[Pending], *, resent: bool
 ) -> dict[int, Head | StoreError]:
     """Why appends were not let in, or that they were, by an earlier sending with a lost answer."""
     rows = await connection.fetch(
@@ -211,3 +218,11 @@ async def explain(
         else:
             outcomes[pending.key] = VersionConflict(pending.stream_id, expected, row["version"])
     return outcomes
+
+
+def given_up(pending: Pending, cause: Exception, *, resent: bool) -> StoreError:
+    """The error for an append whose sending failed for as long as patience lasts."""
+    if resent:
+        unknown = AppendOutcomeUnknown(pending.stream_id, pending.append.expected_version)
+        return caused(unknown, cause)
+    return caused(StoreUnavailable(f"the database does not answer: {type(cause).__name__}"), cause)

@@ -47,6 +47,8 @@ LOST = (
 
 def is_lost(error: BaseException, connection: Connection | None) -> bool:
     """Whether the connection broke, rather than that the server refused something."""
+    if isinstance(error, asyncpg.DataError):
+        return False  # an argument that cannot be sent; an InterfaceError all the same
     return isinstance(error, LOST) or (
         isinstance(error, asyncpg.InterfaceError) and (connection is None or connection.is_closed())
     )
@@ -90,6 +92,18 @@ async def connect(dsn: str, limits: Limits, *, lane: bool = False) -> Connection
     )
 
 
+async def open_pool(dsn: str, limits: Limits, size: int, *, lane: bool = False) -> Pool:
+    """A pool of at most so many connections."""
+    return await asyncpg.create_pool(
+        dsn,
+        min_size=1,
+        max_size=size,
+        server_settings=settings(limits, lane=lane),
+        command_timeout=limits.statement_timeout_s * 2,
+        timeout=limits.patience_s,
+    )
+
+
 async def patiently(patience_s: float, attempt: Callable[[], Awaitable[Result]]) -> Result:
     """Repeat something that may safely be repeated while the database is away.
 
@@ -101,7 +115,7 @@ async def patiently(patience_s: float, attempt: Callable[[], Awaitable[Result]])
         try:
             return await attempt()
         except (*LOST, *TRANSIENT, asyncpg.InterfaceError) as error:
-            if isinstance(error, asyncpg.DataError | ValueError):
+            if isinstance(error, asyncpg.DataError):
                 raise
             if time.monotonic() + pause_s > deadline:
                 raise StoreUnavailable(

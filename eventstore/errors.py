@@ -65,6 +65,24 @@ class AppendOutcomeUnknown(StoreError):
         self.expected = expected
 
 
+class InsufficientCoins(StoreError):
+    """A player has fewer coins than the stake (R12.2); neither events nor coins were stored."""
+
+    def __init__(self, player: str, available: int, needed: int) -> None:
+        super().__init__(f"{available} coins are available, and {needed} are needed")
+        self.player = player
+        self.available = available
+        self.needed = needed
+
+
+class LedgerMismatch(StoreError):
+    """Coins were asked to move in a way that the ledger rules out; nothing was stored.
+
+    The shares do not sum to the bank, a stake is not there or is there already, an id was used for
+    something else: a fault of the caller.
+    """
+
+
 class StoreMisconfigured(StoreError):
     """The database cannot hold the log: too old, not migrated, or commits are not synced."""
 

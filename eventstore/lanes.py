@@ -19,10 +19,9 @@ from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from eventstore.appends import Pending, explain, store
+from eventstore.appends import Pending, explain, given_up, store
 from eventstore.connect import FIRST_PAUSE_S, LONGEST_PAUSE_S, TRANSIENT, caused, is_lost
 from eventstore.errors import (
-    AppendOutcomeUnknown,
     StoreError,
     StoreOverloaded,
     StoreUnavailable,
@@ -143,7 +142,7 @@ class Lane:
             if time.monotonic() + pause_s > deadline:
                 self._away = True
                 for pending in batch:
-                    pending.outcome = _given_up(pending, cause, resent=resent)
+                    pending.outcome = given_up(pending, cause, resent=resent)
                 return
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
@@ -178,10 +177,3 @@ class Lane:
 def _tell(batch: list[Pending]) -> None:
     for pending in batch:
         pending.tell()
-
-
-def _given_up(pending: Pending, cause: Exception, *, resent: bool) -> StoreError:
-    if resent:
-        unknown = AppendOutcomeUnknown(pending.stream_id, pending.append.expected_version)
-        return caused(unknown, cause)
-    return caused(StoreUnavailable(f"the database does not answer: {type(cause).__name__}"), cause)

@@ -12,8 +12,9 @@ import asyncpg
 
 from eventstore import lobby, tail
 from eventstore.chain import HASH_SIZE_BYTES
-from eventstore.connect import check_fitness, connect, patiently, settings
+from eventstore.connect import check_fitness, connect, open_pool, patiently
 from eventstore.lanes import Lane
+from eventstore.ledger import Ledger
 from eventstore.model import (
     Append,
     Due,
@@ -27,6 +28,7 @@ from eventstore.model import (
 )
 
 if TYPE_CHECKING:
+    from eventstore.coins import CoinMove
     from eventstore.connect import Connection, Pool
 
 _READ = """
@@ -47,10 +49,12 @@ class EventStore:
     Made by `open`; safe to use from any number of tasks of one event loop.
     """
 
-    def __init__(self, dsn: str, limits: Limits, reads: Pool) -> None:
+    def __init__(self, dsn: str, limits: Limits, reads: Pool, coins: Pool) -> None:
+        self.ledger = Ledger(reads, coins, limits)
         self._dsn = dsn
         self._limits = limits
         self._reads = reads
+        self._coins = coins
         self._lanes = [Lane(self._connect_lane, limits) for _ in range(limits.lanes)]
 
     @classmethod
@@ -71,15 +75,9 @@ class EventStore:
             for connection in connections:
                 await connection.close()
             raise
-        reads = await asyncpg.create_pool(
-            dsn,
-            min_size=1,
-            max_size=limits.read_connections,
-            server_settings=settings(limits),
-            command_timeout=limits.statement_timeout_s * 2,
-            timeout=limits.patience_s,
-        )
-        store = cls(dsn, limits, reads)
+        reads = await open_pool(dsn, limits, limits.read_connections)
+        coins = await open_pool(dsn, limits, limits.coin_connections, lane=True)
+        store = cls(dsn, limits, reads, coins)
         for lane, connection in zip(store._lanes, connections, strict=True):
             lane.start(connection)
         return store
@@ -87,6 +85,7 @@ class EventStore:
     async def close(self) -> None:
         """Take no more appends, finish those that wait, and disconnect."""
         await asyncio.gather(*(lane.close() for lane in self._lanes))
+        await self._coins.close()
         await self._reads.close()
 
     async def __aenter__(self) -> Self:
@@ -99,14 +98,19 @@ class EventStore:
         """Ask the database for an answer. Raises StoreUnavailable at once when there is none."""
         await self._read_once("SELECT 1")
 
-    async def append(self, append: Append) -> Head:
+    async def append(self, append: Append, coins: Sequence[CoinMove] = ()) -> Head:
         """Store the records of one command, durably and all or none, and give the new head.
+
+        With `coins` the coins move in the same transaction, which the command then has to itself;
+        raises InsufficientCoins or LedgerMismatch, and nothing is stored and nothing moves.
 
         Raises VersionConflict, ChainMismatch, StoreOverloaded, StoreUnavailable (nothing was
         stored) or AppendOutcomeUnknown. A caller that is cancelled meanwhile does not know whether
         its records were stored.
         """
         self._check(append)
+        if coins:
+            return await self.ledger.append(append, coins)
         return await self._lanes[append.stream_id.int % len(self._lanes)].submit(append)
 
     async def read(

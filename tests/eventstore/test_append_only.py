@@ -16,6 +16,11 @@ CHANGES = [
     "TRUNCATE events",
     "DELETE FROM streams",
     "TRUNCATE streams",
+    "UPDATE transfers SET coins = 1",
+    "DELETE FROM transfers",
+    "TRUNCATE transfers",
+    "DELETE FROM accounts",
+    "TRUNCATE accounts",
 ]
 
 
@@ -59,3 +64,31 @@ async def test_a_store_opened_as_the_owner_steps_down(database: Database) -> Non
                 await connection.execute("DELETE FROM events")
         finally:
             await connection.close()
+
+
+async def test_R12_8_no_balance_falls_below_zero_whoever_writes(
+    database: Database, store: EventStore
+) -> None:
+    await store.ledger.open_account("ann", 10)
+    connection = await asyncpg.connect(database.owner_dsn)
+    try:
+        for column in ("available_coins", "escrow_coins"):
+            with pytest.raises(asyncpg.CheckViolationError):
+                await connection.execute(f"UPDATE accounts SET {column} = -1")
+    finally:
+        await connection.close()
+
+
+async def test_the_check_finds_a_balance_that_was_tampered_with(
+    database: Database, store: EventStore
+) -> None:
+    await store.ledger.open_account("ann", 10)
+    await store.ledger.open_account("bob", 10)
+    connection = await asyncpg.connect(database.owner_dsn)
+    try:
+        await connection.execute("UPDATE accounts SET available_coins = 11 WHERE player = 'ann'")
+    finally:
+        await connection.close()
+    check = await store.ledger.check()
+    assert not check.holds
+    assert (check.issued, check.available, check.wrong_accounts) == (20, 21, ["ann"])

@@ -1,7 +1,7 @@
 """The command line `durak`.
 
 Exit codes: 0 all is well; 1 it was refused or has failed; 2 the command was written wrongly;
-3 the server or the database cannot be reached.
+3 the server or the database cannot be reached; 130 a person has left with Ctrl-C.
 """
 
 import asyncio
@@ -19,10 +19,13 @@ from eventstore import (
     StoreUnavailable,
     migrate,
 )
+from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.demo import demo
 from service.cli.log import export, replay, show
+from service.cli.play import play
+from service.cli.tokens import development_token
 from service.config import Config
-from service.keys import DevelopmentKey, KeySetError
+from service.keys import KeySetError
 from service.server import Running, StartError, serve_forever
 from service.telemetry import configure_logging
 
@@ -82,17 +85,7 @@ def token(name: str, roles: tuple[str, ...], hours: int, data_dir: Path | None) 
     For development: a server with DURAK_TOKEN_JWKS takes its issuer's tokens alone.
     """
     config = Config() if data_dir is None else Config(data_dir=data_dir)
-    key = DevelopmentKey.in_folder(config.data_dir)
-    click.echo(
-        key.mint(
-            name,
-            name=name,
-            roles=roles or ("player",),
-            issuer=config.token_issuer,
-            audience=config.token_audience,
-            lifetime_seconds=hours * 3600,
-        )
-    )
+    click.echo(development_token(config, name, roles=roles or ("player",), hours=hours))
 
 
 @durak.command("migrate")
@@ -118,7 +111,7 @@ async def _migrate(config: Config) -> None:
         await asyncio.to_thread(postgres.release)
 
 
-for _command in (demo, show, replay, export):
+for _command in (play, demo, show, replay, export):
     durak.add_command(_command)
 
 
@@ -134,6 +127,9 @@ def main() -> None:
     except (StoreUnavailable, EmbeddedPostgresError) as error:
         click.echo(f"durak: the database cannot be reached: {error}", err=True)
         sys.exit(EXIT_UNREACHABLE)
-    except (StoreError, StartError, KeySetError) as error:
+    except ServerUnreachable as error:
+        click.echo(f"durak: {error}: is it running? `durak serve` starts one", err=True)
+        sys.exit(EXIT_UNREACHABLE)
+    except (CallRefused, StoreError, StartError, KeySetError) as error:
         click.echo(f"durak: {error}", err=True)
         sys.exit(EXIT_FAILED)

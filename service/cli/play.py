@@ -1,0 +1,205 @@
+"""`durak play`: a person at a terminal, against bots or other people."""
+
+import asyncio
+import getpass
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import UUID
+
+import click
+
+from domain.presets import PRESETS
+from durak.v1 import match_service_pb2 as api
+from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
+from durak.v1.table_pb2 import PHASE_WAITING
+from service.cli.client import Client, new_request_id
+from service.cli.game import Game
+from service.cli.render.texts import Say, printable, settings_line, speak
+from service.cli.terminal import Terminal
+from service.cli.tokens import own_token
+from service.config import Config
+from service.localisation import LANGUAGES
+
+EXIT_INTERRUPTED: Final = 130
+_LEVELS: Final = MappingProxyType(
+    {
+        name.removeprefix("BOT_LEVEL_").lower(): level
+        for name, level in BotLevel.items()
+        if level != BotLevel.BOT_LEVEL_UNSPECIFIED
+    }
+)
+_CIRCLES: Final = MappingProxyType(
+    {"all": ThrowIn.THROW_IN_ALL, "neighbours": ThrowIn.THROW_IN_NEIGHBOURS}
+)
+# What a table has where neither the person nor the preset says otherwise.
+_DEFAULTS: Final = MappingProxyType(
+    {"deck": 36, "seats": 2, "throw_in": ThrowIn.THROW_IN_ALL, "draw_allowed": True}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to sit down at: a match by its id, any free seat, or a new table with bots."""
+
+    match_id: UUID | None
+    join: bool
+    settings: Settings
+    bots: int | None
+    level: BotLevel.ValueType
+
+
+@click.command()
+@click.option("--match", "match_id", type=click.UUID, help="Sit down at this match, or come back.")
+@click.option("--join", is_flag=True, help="Sit down at the newest table with a free seat.")
+@click.option("--list", "only_list", is_flag=True, help="List the tables with free seats, no more.")
+@click.option("--deck", type=click.Choice(["24", "36", "52"]), help="Cards. [default: 36]")
+@click.option("--seats", type=click.IntRange(2, 6), help="Seats. [default: 2]")
+@click.option("--throw-in", type=click.Choice(list(_CIRCLES)), help="Who throws in. [default: all]")
+@click.option("--transfer/--no-transfer", default=None, help="Perevodnoy, or podkidnoy (default).")
+@click.option("--draws/--no-draws", default=None, help="Can it be a draw? [default: yes]")
+@click.option("--five-card-opening", is_flag=True, default=None, help="Five cards at first.")
+@click.option("--tricky", is_flag=True, default=None, help="Illegal cards stand until challenged.")
+@click.option("--timer", type=click.IntRange(0, 86_400), help="Seconds for a move. [default: none]")
+@click.option("--stake", type=click.IntRange(0, 10**9), help="Coins of each seat. [default: none]")
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="A table by its name.")
+@click.option("--bots", type=click.IntRange(0, 5), help="How many bots. [default: all other seats]")
+@click.option("--level", type=click.Choice(list(_LEVELS)), default="easy", show_default=True)
+@click.option("--server", metavar="HOST:PORT", help="The server. [default: this machine's]")
+@click.option(
+    "--ca", type=click.Path(path_type=Path, exists=True), help="Trusted (PEM); turns TLS on."
+)
+@click.option("--token", envvar="DURAK_TOKEN", show_envvar=True, help="Who you are.")
+@click.option("--name", help="Play under this name, by the development key of the data folder.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the server's key lies.")
+@click.option(
+    "--language",
+    type=click.Choice(LANGUAGES),
+    default="en",
+    envvar="DURAK_LANGUAGE",
+    show_envvar=True,
+)
+@click.pass_context
+def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
+    """Play Durak at this terminal.
+
+    Without options: a new table for two, 36 cards, podkidnoy, against an easy bot. Other people sit
+    down at your table with `durak play --match ID`. Without --token or DURAK_TOKEN you play as
+    --name (your login if not given), by the development key of a server on this machine.
+
+    Ctrl-C leaves the terminal, not the match: come back with --match.
+    """
+    config = Config() if given["data_dir"] is None else Config(data_dir=given["data_dir"])
+    settings = _settings(given)
+    bots = given["bots"]
+    if bots is not None and given["seats"] is not None and bots >= given["seats"]:
+        raise click.UsageError(f"{bots} bots leave no seat for you at a table of {given['seats']}")
+    plan = Plan(given["match_id"], given["join"], settings, bots, _LEVELS[given["level"]])
+    say = speak(given["language"])
+    terminal = Terminal()
+    connect = partial(
+        Client,
+        given["server"] or f"{config.listen_host}:{config.listen_port}",
+        given["token"] or own_token(config, given["name"] or getpass.getuser()),
+        language=given["language"],
+        certificate=given["ca"],
+        on_break=lambda lost: terminal.print(
+            say("connection-lost" if lost else "connection-back"), style="dim"
+        ),
+    )
+    running = _list(connect, say) if given["only_list"] else _play(connect, plan, terminal, say)
+    try:
+        asyncio.run(running)
+    except KeyboardInterrupt:
+        context.exit(EXIT_INTERRUPTED)
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    """The settings asked for; the preset's own are left to the server."""
+    asked = {
+        "deck": None if given["deck"] is None else int(given["deck"]),
+        "seats": given["seats"],
+        "throw_in": _CIRCLES.get(given["throw_in"]),
+        "transfer": given["transfer"],
+        "draw_allowed": given["draws"],
+        "five_card_opening": given["five_card_opening"],
+        "tricky": given["tricky"],
+        "turn_timer_seconds": given["timer"],
+        "stake_coins": given["stake"],
+        "preset": given["preset"],
+    }
+    locked = PRESETS.get(given["preset"] or "", {})
+    free = {name: value for name, value in _DEFAULTS.items() if name not in locked}
+    return Settings(**free | {name: value for name, value in asked.items() if value is not None})
+
+
+async def _list(connect: Callable[[], Client], say: Say) -> None:
+    async with connect() as client:
+        for match in await _open_tables(client):
+            free = sum(not seat.taken for seat in match.seats)
+            settings = settings_line(match.settings, say)
+            click.echo(f"{match.match_id}  {free} free  {printable(match.owner_id)}  {settings}")
+
+
+async def _open_tables(client: Client) -> Sequence[api.MatchSummary]:
+    request = api.ListMatchesRequest(phase=PHASE_WAITING, page_size=100)
+    return (await client.call(client.stub.ListMatches, request, repeats=False)).matches
+
+
+async def _play(connect: Callable[[], Client], plan: Plan, terminal: Terminal, say: Say) -> None:
+    async with connect() as client:
+        match_id = await _sit_down(client, plan)
+        try:
+            ended = await Game(client, match_id, terminal, say).play()
+        except asyncio.CancelledError:  # Ctrl-C
+            terminal.print("")
+            terminal.print(say("come-back", match=match_id))
+            raise
+        if not ended:
+            terminal.print(say("come-back", match=match_id))
+
+
+async def _sit_down(client: Client, plan: Plan) -> str:
+    """The id of the match, where the person sits from now on, or watches if it has begun."""
+    if plan.match_id is not None:
+        match_id = str(plan.match_id)
+    elif plan.join:
+        tables = await _open_tables(client)
+        if not tables:
+            raise click.ClickException("no table has a free seat: open one with `durak play`")
+        match_id = tables[0].match_id
+    else:
+        return await _open_table(client, plan)
+    answer = await client.call(
+        client.stub.GetMatch, api.GetMatchRequest(match_id=match_id), repeats=False
+    )
+    if answer.view.phase == PHASE_WAITING and not answer.view.HasField("your_seat"):
+        await _take_seat(client, match_id)
+    return match_id
+
+
+async def _open_table(client: Client, plan: Plan) -> str:
+    request = api.OpenTableRequest(request_id=new_request_id(), settings=plan.settings)
+    view = (await client.call(client.stub.OpenTable, request, repeats=False)).view
+    await _take_seat(client, view.match_id)
+    others = len(view.seats) - 1
+    for _ in range(others if plan.bots is None else min(plan.bots, others)):
+        await client.call(
+            client.stub.SeatBot,
+            api.SeatBotRequest(
+                match_id=view.match_id, request_id=new_request_id(), level=plan.level
+            ),
+        )
+    return view.match_id
+
+
+async def _take_seat(client: Client, match_id: str) -> None:
+    """Sit down, with a seed of our own in the shuffle: then nobody else has chosen the deck."""
+    request = api.TakeSeatRequest(
+        match_id=match_id, request_id=new_request_id(), client_seed=secrets.token_bytes(16)
+    )
+    await client.call(client.stub.TakeSeat, request)

@@ -1,0 +1,79 @@
+"""A person's terminal, or the pipe in its place: lines out in colour, lines in one at a time."""
+
+import asyncio
+import codecs
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from queue import SimpleQueue
+from typing import Final
+
+from rich.console import Console
+
+from service.cli.render.cards import in_colour
+
+_CHUNK_BYTES: Final = 4096
+
+
+def new_console() -> Console:
+    """Standard output: colours only at a terminal and without NO_COLOR, lines wrapped there."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+
+
+class Terminal:
+    """Prints lines, and reads answers when they are asked for.
+
+    At a terminal an answer is always waited for, so that words can be typed at any time; from a
+    pipe a line is only taken when a move is wanted, so that a script plays as it was written.
+    """
+
+    def __init__(self) -> None:
+        self.is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        self._console = new_console()
+        self._wanted: SimpleQueue[None] = SimpleQueue()
+        self._reader: threading.Thread | None = None
+
+    def print(self, text: str, trump_suit: int = -1, style: str = "") -> None:
+        """One line, the cards in it in colour."""
+        self._console.print(in_colour(text, trump_suit), style=style or None)
+
+    def prompt(self) -> None:
+        """Show that an answer is waited for; a pipe needs no telling."""
+        if self.is_interactive:
+            self._console.print("> ", end="")
+
+    def read(self, answers: "asyncio.Queue[str | None]") -> None:
+        """Put the next line into `answers` when it has come; None when there are no more."""
+        if self._reader is None:
+            loop = asyncio.get_running_loop()
+            # A daemon on the bare descriptor: the process can end while it waits for a person.
+            self._reader = threading.Thread(
+                target=self._serve, args=(loop, answers), name="answers", daemon=True
+            )
+            self._reader.start()
+        self._wanted.put(None)
+
+    def _serve(self, loop: asyncio.AbstractEventLoop, answers: "asyncio.Queue[str | None]") -> None:
+        lines = _lines(sys.stdin.fileno())
+        while True:
+            self._wanted.get()
+            line = next(lines, None)
+            try:
+                loop.call_soon_threadsafe(answers.put_nowait, line)
+            except RuntimeError:
+                return  # the loop has ended
+            if line is None:
+                return
+
+
+def _lines(descriptor: int) -> Iterator[str]:
+    """The lines of a descriptor as they come, without waiting for more than one."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    rest = ""
+    while chunk := os.read(descriptor, _CHUNK_BYTES):
+        rest += decoder.decode(chunk)
+        *whole, rest = rest.split("\n")
+        yield from whole
+    if rest:
+        yield rest

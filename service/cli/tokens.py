@@ -1,0 +1,36 @@
+"""Tokens of the development key: `durak token`, and what `durak play` uses without one."""
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+import click
+
+from service.config import Config
+from service.keys import DEVELOPMENT_KEY_FILE, DevelopmentKey
+
+
+def development_token(
+    config: Config, name: str, *, roles: Iterable[str] = ("player",), hours: int = 24
+) -> str:
+    """A token for a name by the key of the data folder, which is made where it is missing.
+
+    The player's id is the name, percent-encoded where a `sub` could not hold it.
+    """
+    return DevelopmentKey.in_folder(config.data_dir).mint(
+        quote(name, safe="@:+"),
+        name=name,
+        roles=roles,
+        issuer=config.token_issuer,
+        audience=config.token_audience,
+        lifetime_seconds=hours * 3600,
+    )
+
+
+def own_token(config: Config, name: str) -> str:
+    """As `development_token`, but only where a server of this folder has made the key."""
+    if not (config.data_dir / DEVELOPMENT_KEY_FILE).exists():
+        raise click.ClickException(
+            f"no token, and no key to make one with in {config.data_dir}: start a server with "
+            "`durak serve`, name its --data-dir, or give --token"
+        )
+    return development_token(config, name)

@@ -73,7 +73,7 @@ class Stake(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The ledger as far as a command touches it, under lock, and what the command enters in it."""
+    """A transfer as it goes into the ledger; match, version and ordinal come with the append."""
 
     kind: TransferKind
     player: str

@@ -168,13 +168,9 @@ class _Patience:
 
 def _read(error: aio.AioRpcError) -> tuple[CallRefused, float]:
     """The refusal that a status tells of, and the seconds after which to try again."""
-    text, reason, clause, delay_seconds = (
-        error.details() or error.code().name,
-        "",
-        "",
-        _PAUSE_SECONDS,
-    )
-    status = rpc_status.from_call(error)
+    text, reason, clause = error.details() or error.code().name, "", ""
+    delay_seconds = _PAUSE_SECONDS
+    status = rpc_status.from_call(cast("grpc.Call", error))  # it has all that is read here
     for detail in status.details if status is not None else ():
         info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
         local = error_details_pb2.LocalizedMessage()

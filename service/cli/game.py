@@ -69,12 +69,12 @@ class Game:
         was_waiting = self._view.phase == PHASE_WAITING
         self._view = view
         self._leaving = False
-        if not self._caught_up or (was_waiting and view.phase != PHASE_WAITING):
-            self._caught_up = True
+        whole = not self._caught_up or (was_waiting and view.phase != PHASE_WAITING)
+        self._caught_up = True
+        if whole:
             self._print_table()
-        if view.phase == PHASE_ENDED:
-            return
-        self._offer()
+        if view.phase != PHASE_ENDED:
+            self._offer(beside_table=whole)
 
     def _print(self, text: str, style: str = "") -> None:
         self._terminal.print(text, self._story.trump_suit, style)
@@ -83,8 +83,8 @@ class Game:
         for line in table_lines(self._view, self._say):
             self._print(line)
 
-    def _offer(self) -> None:
-        """Tell whose move it is, and what the person can do."""
+    def _offer(self, *, beside_table: bool) -> None:
+        """Tell whose move it is, and what the person can do; cards only where they are not yet."""
         view, names = self._view, names_at(self._view, self._say)
         self._offered = choices(view, names, self._say)
         if view.phase == PHASE_WAITING:
@@ -93,17 +93,18 @@ class Game:
         elif not self._offered:
             self._print(self._say("turn-others", players=names.join(view.on_clock)), "dim")
         else:
-            self._print_turn(view)
+            if not beside_table:
+                self._print_cards(view)
+            self._print(self._say("turn-yours", until=_until(view)), "bold")
+            for number, choice in enumerate(self._offered, start=1):
+                self._print(f"  {number:>2}  {choice.text}")
         self._ask()
 
-    def _print_turn(self, view: TableView) -> None:
+    def _print_cards(self, view: TableView) -> None:
         if view.table:
             self._print(self._say("on-table", cards=on_table(view)))
             self._print(self._say("attacks-left", count=view.attacks_left), "dim")
         self._print(self._say("hand", cards=spell_hand(view.hand, trump_suit(view))))
-        self._print(self._say("turn-yours", until=_until(view)), "bold")
-        for number, choice in enumerate(self._offered, start=1):
-            self._print(f"  {number:>2}  {choice.text}")
 
     # What the person answers.
 
@@ -122,6 +123,7 @@ class Game:
         while True:
             answer = await self._answers.get()
             self._reading = False
+            self._terminal.answered()
             if answer is None:
                 return
             if answer.strip():

@@ -10,10 +10,13 @@ from queue import SimpleQueue
 from typing import Final
 
 from rich.console import Console
+from rich.control import Control
+from rich.segment import ControlType
 
 from service.cli.render.cards import in_colour
 
 _CHUNK_BYTES: Final = 4096
+_CLEAR_LINE: Final = Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2))
 
 
 def new_console() -> Console:
@@ -31,17 +34,26 @@ class Terminal:
     def __init__(self) -> None:
         self.is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
         self._console = new_console()
+        self._is_prompting = False
         self._wanted: SimpleQueue[None] = SimpleQueue()
         self._reader: threading.Thread | None = None
 
     def print(self, text: str, trump_suit: int = -1, style: str = "") -> None:
-        """One line, the cards in it in colour."""
+        """One line, the cards in it in colour. It takes the place of a prompt without an answer."""
+        if self._is_prompting:
+            self._console.control(_CLEAR_LINE)
+            self._is_prompting = False
         self._console.print(in_colour(text, trump_suit), style=style or None)
 
     def prompt(self) -> None:
         """Show that an answer is waited for; a pipe needs no telling."""
         if self.is_interactive:
             self._console.print("> ", end="")
+            self._is_prompting = True
+
+    def answered(self) -> None:
+        """The person has pressed Enter, so the prompt stands on a line above."""
+        self._is_prompting = False
 
     def read(self, answers: "asyncio.Queue[str | None]") -> None:
         """Put the next line into `answers` when it has come; None when there are no more."""

@@ -76,6 +76,13 @@ class Config(BaseSettings):
     """Watches and sessions open in all. Beyond: OVERLOADED."""
     public_calls_limit: Count = 64
     """Unary calls of callers without a token (practice, rules) at once. Beyond: OVERLOADED."""
+    public_calls_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 20.0
+    """How fast one network address may call practice and rules for long, without a token; 0 is no
+    limit. Beyond: RATE_LIMITED."""
+    public_calls_burst: Count = 100
+    """How many such calls one network address may make at once after a rest."""
+    rule_sheets_remembered: Count = 512
+    """Rule sheets kept in memory, in whichever languages they were asked for."""
     public_streams_limit: Count = 256
     """Open streams of callers without a token (health, reflection), in all. Beyond: OVERLOADED."""
 

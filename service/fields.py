@@ -11,14 +11,18 @@ from typing import NamedTuple
 from domain.refusal import FieldFault, Refusal
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
+from durak.v1 import practice_service_pb2 as practice_api
+from durak.v1 import rules_service_pb2 as rules_api
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Move, Phase
 from service.errors import Refused
+from service.localisation import LANGUAGES
 
 CLIENT_SEED_LIMIT_BYTES = 64
 PAGE_SIZE_LIMIT = 100
 PAGE_TOKEN_LIMIT_CHARS = 512
 PRESET_LIMIT_CHARS = 64
+PUZZLE_ID_LIMIT_CHARS = 64
 SEATS_LIMIT = 6
 STAKE_LIMIT_COINS = 1_000_000_000
 TURN_TIMER_LIMIT_SECONDS = 86_400
@@ -109,6 +113,8 @@ def open_table(request: api.OpenTableRequest, prefix: str = "") -> bytes:
     request_id = faults.uuid("request_id", request.request_id)
     if request.HasField("settings"):
         _settings(faults, request.settings)
+        if request.settings.series_id:
+            faults.add("settings.series_id", "is set by the server: leave it empty")
     else:
         faults.add("settings", "is required")
     faults.check()
@@ -249,5 +255,66 @@ def _settings(faults: Faults, settings: Settings) -> None:
     )
     faults.at_most("settings.stake_coins", settings.stake_coins, STAKE_LIMIT_COINS)
     faults.length("settings.preset", settings.preset, PRESET_LIMIT_CHARS)
-    if settings.series_id:
-        faults.add("settings.series_id", "is set by the server: leave it empty")
+
+
+def list_presets(request: rules_api.ListPresetsRequest) -> None:
+    """Check `language`."""
+    faults = Faults()
+    _language(faults, request.language)
+    faults.check()
+
+
+def get_rule_sheet(request: rules_api.GetRuleSheetRequest) -> None:
+    """Check `settings` and `language`; unlike that of a new table, the series may be set."""
+    faults = Faults()
+    _language(faults, request.language)
+    if request.HasField("settings"):
+        settings = request.settings
+        if settings.series_id:
+            faults.uuid("settings.series_id", settings.series_id)
+        _settings(faults, settings)
+    else:
+        faults.add("settings", "is required")
+    faults.check()
+
+
+def list_puzzles(request: practice_api.ListPuzzlesRequest) -> None:
+    """Check `language`, `page_size` and the length of `page_token`."""
+    faults = Faults()
+    _language(faults, request.language)
+    faults.at_most("page_size", request.page_size, PAGE_SIZE_LIMIT)
+    faults.length("page_token", request.page_token, PAGE_TOKEN_LIMIT_CHARS)
+    faults.check()
+
+
+def get_puzzle(request: practice_api.GetPuzzleRequest) -> None:
+    """Check `puzzle_id` and `language`."""
+    faults = Faults()
+    _language(faults, request.language)
+    _puzzle_id(faults, request.puzzle_id)
+    faults.check()
+
+
+def try_move(request: practice_api.TryMoveRequest) -> None:
+    """Check `puzzle_id` and `language`, and that the choice is one, with cards that exist."""
+    faults = Faults()
+    _language(faults, request.language)
+    _puzzle_id(faults, request.puzzle_id)
+    match request.WhichOneof("choice"):
+        case "move":
+            _move(faults, request.move)
+        case None:
+            faults.add("choice", "is required: a move, or to wait")
+    faults.check()
+
+
+def _language(faults: Faults, language: str) -> None:
+    if language and language not in LANGUAGES:
+        faults.add("language", f"must be one of {', '.join(LANGUAGES)}, or empty")
+
+
+def _puzzle_id(faults: Faults, puzzle_id: str) -> None:
+    if puzzle_id:
+        faults.length("puzzle_id", puzzle_id, PUZZLE_ID_LIMIT_CHARS)
+    else:
+        faults.add("puzzle_id", "is required")

@@ -21,7 +21,8 @@ from grpc_health.v1 import health_pb2
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
 
-from durak.v1 import match_service_pb2
+from durak.v1 import match_service_pb2, rules_service_pb2
+from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from eventstore import EmbeddedPostgres, EventStore, StoreUnavailable, migrate
 from service import match_service
 from service.auth import Authenticator, KeySource
@@ -31,11 +32,16 @@ from service.health import Health
 from service.interceptor import Interceptor
 from service.keys import DevelopmentKey, KeySet
 from service.limits import Limits
+from service.public_calls import PublicCalls
+from service.rule_sheets import RuleSheets
+from service.rules_service import RulesService
 from service.telemetry import open_telemetry
 from service.tls import server_credentials
 
 SERVICES = tuple(
-    service.full_name for service in match_service_pb2.DESCRIPTOR.services_by_name.values()
+    service.full_name
+    for file in (match_service_pb2, rules_service_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
 )
 """The full names of the services of the contract that are served."""
 
@@ -85,6 +91,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         health = Health(SERVICES)
         server = aio.server(interceptors=[interceptor], options=_options(config))
         match_service.add_to_server(engine.servicer, server)
+        _add_public_services(config, server)
         add_HealthServicer_to_server(health, server)
         health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
         reflection.enable_server_reflection(
@@ -99,6 +106,15 @@ async def running(config: Config) -> AsyncIterator[Running]:
         await stack.enter_async_context(_readiness(store, health, config))
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)
+
+
+def _add_public_services(config: Config, server: aio.Server) -> None:
+    """What anyone may call without a token; each address has one allowance for all of it."""
+    public_calls = PublicCalls(config)
+    sheets = RuleSheets(
+        idle_limit_seconds=config.idle_limit_seconds, remembered=config.rule_sheets_remembered
+    )
+    add_RulesServiceServicer_to_server(RulesService(sheets, public_calls), server)
 
 
 async def serve_forever(config: Config, started: Callable[[Running], None]) -> None:

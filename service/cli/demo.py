@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import click
 import grpc
 from grpc import aio
+from rich.console import Console
 
 from domain.audit import audit
 from domain.bots import easy
@@ -23,7 +24,11 @@ from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import TableView
 from eventstore import StoredRecord
 from service.cli.database import opened_store
-from service.cli.text import names_of, transcript_line
+from service.cli.render.cards import in_colour
+from service.cli.render.story import Story
+from service.cli.render.texts import speak
+from service.cli.terminal import new_console
+from service.cli.tokens import development_token
 from service.config import Config
 from service.server import Running, running
 from service.telemetry import configure_logging
@@ -109,29 +114,21 @@ class Client:
 
 @dataclass
 class Spectator(Client):
-    """Prints the events as they come."""
+    """Tells the events as they come."""
 
-    told: int = 0
+    story: Story = field(default_factory=lambda: Story(speak("en")))
+    console: Console = field(default_factory=new_console)
 
     async def watch(self, match_id: str) -> None:
         """Follow the match to its end, and tell it."""
-        names: Sequence[str] = ()
         request = api.WatchMatchRequest(match_id=match_id, include_views=True)
         async for message in self.stub.WatchMatch(request, metadata=self.metadata):
             if message.HasField("view"):
                 self.view = message.view
-                names = names or names_of(message.view)
-                self._tell(names)
             elif message.HasField("event"):
                 self.events.append(message.event)
-                if names:
-                    self._tell(names)
-        self._tell(names)
-
-    def _tell(self, names: Sequence[str]) -> None:
-        for event in self.events[self.told :]:
-            click.echo(transcript_line(event.version, event.event, names))
-        self.told = len(self.events)
+                for line in self.story.transcript(message.event.event):
+                    self.console.print(in_colour(line, self.story.trump_suit))
 
 
 async def _play(server: Running) -> tuple[str, list[Client]]:
@@ -177,17 +174,9 @@ def _connect(address: str) -> aio.Channel:
 
 
 def _metadata(server: Running, name: str) -> tuple[tuple[str, str], ...]:
-    key = server.development_key
-    if key is None:
+    if server.development_key is None:
         raise click.ClickException("unset DURAK_TOKEN_JWKS: the demo makes its own tokens")
-    token = key.mint(
-        name,
-        name=name,
-        roles=("player",),
-        issuer=server.config.token_issuer,
-        audience=server.config.token_audience,
-        lifetime_seconds=600,
-    )
+    token = development_token(server.config, name, hours=1)
     return (("authorization", f"Bearer {token}"),)
 
 

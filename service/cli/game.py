@@ -10,8 +10,8 @@ from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, Move, TableView
 from service.cli.client import CallRefused, Client, new_request_id
 from service.cli.render.cards import spell_hand
 from service.cli.render.moves import Choice, Mistake, Word, choices, understand
-from service.cli.render.story import Story
-from service.cli.render.table import names_at, on_table, table_lines, trump_suit
+from service.cli.render.story import Part, Story
+from service.cli.render.table import names_in, on_table, table_lines, trump_suit
 from service.cli.render.texts import Say
 from service.cli.terminal import Terminal
 
@@ -61,9 +61,9 @@ class Game:
         if not self._caught_up:
             return  # the past; the view tells where it has led
         for line in lines:
-            if line.is_heading:
+            if line.part is not Part.EVENT:
                 self._print("")
-            self._print(line.text, style="bold" if line.is_heading else "")
+            self._print(line.text, style="" if line.part is Part.EVENT else "bold")
 
     def _on_view(self, view: TableView) -> None:
         was_waiting = self._view.phase == PHASE_WAITING
@@ -85,7 +85,7 @@ class Game:
 
     def _offer(self, *, beside_table: bool) -> None:
         """Tell whose move it is, and what the person can do; cards only where they are not yet."""
-        view, names = self._view, names_at(self._view, self._say)
+        view, names = self._view, names_in(self._view.seats, self._say)
         self._offered = choices(view, names, self._say)
         if view.phase == PHASE_WAITING:
             free = sum(not seat.taken for seat in view.seats)

@@ -1,4 +1,4 @@
-"""`durak show`, `replay` and `export`: what the log says of a match.
+"""`durak matches`, `show`, `replay` and `export`: what the log says of a match.
 
 They read the database itself, past all roles: they are for whoever runs the service.
 """
@@ -6,32 +6,33 @@ They read the database itself, past all roles: they are for whoever runs the ser
 import asyncio
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import click
 from google.protobuf.json_format import MessageToDict
 
 from domain.cards import cards_in
-from domain.match import Match
-from domain.view import Viewer, redact, table_view
+from domain.match import CorruptLogError, Match, fold
+from domain.view import redact, table_view
 from durak.v1.events_pb2 import Record
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, Phase, TableView
-from eventstore import StoredRecord, first_hash
+from durak.v1.match_service_pb2 import MatchSummary
+from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
+from eventstore import ListedMatch, StoredRecord, first_hash
 from service.cli.database import opened_store
-from service.cli.text import (
-    card_text,
-    cards_text,
-    names_of,
-    result_text,
-    settings_text,
-    transcript_line,
-)
+from service.cli.render.cards import in_colour, spell, spell_hand
+from service.cli.render.story import Story
+from service.cli.render.table import names_in, table_lines, trump_suit
+from service.cli.render.texts import settings_line, speak
+from service.cli.terminal import new_console
 from service.config import Config
+from service.localisation import LANGUAGES
 from service.records import read_records
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _MATCH: Final = click.argument("match_id", metavar="MATCH", type=click.UUID)
 _AT: Final = click.option(
@@ -40,31 +41,50 @@ _AT: Final = click.option(
 _DATA: Final = click.option(
     "--data-dir", type=click.Path(path_type=Path), help="Data of the embedded Postgres."
 )
+_LANGUAGE: Final = click.option(
+    "--language", type=click.Choice(LANGUAGES), default="en", envvar="DURAK_LANGUAGE"
+)
+
+
+def _viewer(command: _Command) -> _Command:
+    """Options for whose eyes to see through; without them all cards are open."""
+    seat = click.option("--as", "seat", type=click.IntRange(0, 5), help="As this seat sees it.")
+    return seat(click.option("--spectator", is_flag=True, help="As a spectator sees it.")(command))
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The records of one match as stored, and as read."""
+    """The records of one match as stored, and as read, up to the version asked for."""
 
     stored: Sequence[StoredRecord]
     records: Sequence[Record]
 
-    def fold(self) -> Match:
-        """The match that they make."""
-        match = Match()
-        for record in self.records:
-            match.apply(record)
+    def fold(self, seat: int | None) -> Match:
+        """The match that they make. `seat` must be one of its seats, or None."""
+        try:
+            match = fold(self.records)
+        except CorruptLogError as error:
+            raise click.ClickException(f"the log is corrupt: {error}") from error
+        if seat is not None and seat >= len(match.table.seats):
+            raise click.ClickException(f"the table has {len(match.table.seats)} seats only")
         return match
 
 
+def _config(data_dir: Path | None) -> Config:
+    return Config() if data_dir is None else Config(data_dir=data_dir)
+
+
 def _read(match_id: UUID, at: int | None, data_dir: Path | None) -> Log:
-    config = Config() if data_dir is None else Config(data_dir=data_dir)
-    stored = asyncio.run(_stored(config, match_id))
+    stored = asyncio.run(_stored(_config(data_dir), match_id))
     if not stored:
         raise click.ClickException(f"there is no match {match_id} in this database")
     if at is not None and at > len(stored):
         raise click.ClickException(f"the match has {len(stored)} versions only")
-    return Log(stored[:at], read_records(stored, first_hash(match_id))[:at])
+    try:
+        records = read_records(stored, first_hash(match_id))
+    except CorruptLogError as error:
+        raise click.ClickException(f"the log is corrupt: {error}") from error
+    return Log(stored[:at], records[:at])
 
 
 async def _stored(config: Config, match_id: UUID) -> list[StoredRecord]:
@@ -73,83 +93,93 @@ async def _stored(config: Config, match_id: UUID) -> list[StoredRecord]:
 
 
 @click.command()
-@_MATCH
-@_AT
-@click.option("--as", "seat", type=click.IntRange(0, 5), help="As the player on this seat sees it.")
-@click.option("--spectator", is_flag=True, help="As a spectator sees it.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @_DATA
-def show(
-    *, match_id: UUID, at: int | None, seat: int | None, spectator: bool, data_dir: Path | None
-) -> None:
-    """Show the table of MATCH at a version, with all hands unless told otherwise."""
-    match = _read(match_id, at, data_dir).fold()
-    if seat is not None and seat >= len(match.table.seats):
-        raise click.ClickException(f"the table has {len(match.table.seats)} seats only")
-    view = table_view(match, seat)
-    for line in _table_lines(view):
-        click.echo(line)
-    for number, hand in enumerate(match.hands):
-        if not spectator and seat in (None, number):
-            click.echo(f"hand of seat {number}: {cards_text(cards_in(hand))}")
-    if not spectator and seat is None and match.stock:
-        click.echo(f"stock, next first: {cards_text(reversed(match.stock))}")
+@_LANGUAGE
+def matches(limit: int, data_dir: Path | None, language: str) -> None:
+    """List the matches of the database, newest first."""
+    say = speak(language)
+    for row in asyncio.run(_listed(_config(data_dir), limit)):
+        match = MatchSummary.FromString(row.summary)
+        phase = Phase.Name(match.phase).removeprefix("PHASE_").lower()
+        players = names_in(match.seats, say).join(seat.seat for seat in match.seats)
+        opened = f"{row.opened_at.astimezone():%Y-%m-%d %H:%M}"
+        settings = settings_line(match.settings, say)
+        click.echo(f"{row.match_id}  {opened}  {phase:7}  {players}  ({settings})")
 
 
-def _table_lines(view: TableView) -> list[str]:
-    names = names_of(view)
-    phase = Phase.Name(view.phase).removeprefix("PHASE_").lower()
-    lines = [
-        f"match {view.match_id}, version {view.version}, {phase}",
-        settings_text(view.settings),
-    ]
-    for seat, name in zip(view.seats, names, strict=True):
-        marks = [f"{seat.card_count} cards"] if view.bout else []
-        if view.phase == PHASE_PLAYING:
-            marks += ["attacks"] if seat.seat == view.attacker else []
-            marks += ["defends"] if seat.seat == view.defender else []
-            marks += ["on the clock"] if seat.seat in view.on_clock else []
-        marks += ["passed"] if seat.passed else []
-        marks += [f"place {seat.place}"] if seat.place else []
-        lines.append(f"seat {seat.seat}: {name}{' - ' if marks else ''}{', '.join(marks)}")
-    if view.bout:
-        lines.append(
-            f"bout {view.bout}: trump {card_text(view.trump_card)}, {view.stock_count} in the "
-            f"stock, {view.discard_count} discarded, {view.attacks_left} more attack cards allowed"
-        )
-    for card in view.table:
-        beaten = f" beaten by {card_text(card.defence_card)}" if card.defence_card else ""
-        lines.append(f"on the table: {card_text(card.attack_card)}{beaten}")
-    if view.taking:
-        lines.append("the defender takes")
-    if view.phase == PHASE_ENDED:
-        lines.append(f"result: {result_text(view.result, names)}")
-    return lines
+async def _listed(config: Config, limit: int) -> list[ListedMatch]:
+    async with opened_store(config) as store:
+        return await store.list_matches(limit=limit)
 
 
 @click.command()
 @_MATCH
 @_AT
-@click.option("--as", "seat", type=click.IntRange(0, 5), help="As the player on this seat saw it.")
-@click.option("--spectator", is_flag=True, help="As a spectator saw it.")
+@_viewer
 @_DATA
-def replay(
-    *, match_id: UUID, at: int | None, seat: int | None, spectator: bool, data_dir: Path | None
+@_LANGUAGE
+def show(
+    *,
+    match_id: UUID,
+    at: int | None,
+    seat: int | None,
+    spectator: bool,
+    data_dir: Path | None,
+    language: str,
 ) -> None:
-    """Tell MATCH move by move, with all cards unless told otherwise."""
+    """Show the table of MATCH at a version, with all hands unless told otherwise."""
+    match = _read(match_id, at, data_dir).fold(seat)
+    view = table_view(match, None if spectator else seat)
+    say, trumps = speak(language), trump_suit(view)
+    settings = settings_line(view.settings, say)
+    lines = [say("table-match", match=view.match_id, version=view.version, settings=settings)]
+    lines += table_lines(view, say)
+    if seat is None and not spectator:
+        names = names_in(view.seats, say)
+        for number, hand in enumerate(match.hands):
+            cards = spell_hand(list(cards_in(hand)), trumps)
+            lines.append(say("hand-of", player=names[number], cards=cards))
+        if match.stock:
+            lines.append(say("stock", cards=spell(reversed(match.stock))))
+    _print(lines, trumps)
+
+
+@click.command()
+@_MATCH
+@_AT
+@_viewer
+@_DATA
+@_LANGUAGE
+def replay(
+    *,
+    match_id: UUID,
+    at: int | None,
+    seat: int | None,
+    spectator: bool,
+    data_dir: Path | None,
+    language: str,
+) -> None:
+    """Tell MATCH move by move and bout by bout, with all cards unless told otherwise."""
     log = _read(match_id, at, data_dir)
-    match = log.fold()
-    names = names_of(table_view(match, None))
-    viewer: Viewer = None if spectator else seat
+    match = log.fold(seat)
+    say = speak(language)
+    story = Story(say)
+    lines = []
     for record in log.records:
         event = record.event
         if spectator or seat is not None:
-            event = redact(event, viewer, match.trump_card)
-        click.echo(transcript_line(record.version, event, names))
-    if match.phase != PHASE_ENDED:
-        sizes = (
-            f"{name} {hand.bit_count()}" for name, hand in zip(names, match.hands, strict=False)
-        )
-        click.echo(f"cards in hand: {', '.join(sizes)}" if match.hands else "not dealt yet")
+            event = redact(event, None if spectator else seat, match.trump_card)
+        lines += story.transcript(event)
+    if match.phase in (PHASE_WAITING, PHASE_PLAYING):
+        lines += ["", *table_lines(table_view(match, None if spectator else seat), say)]
+    _print(lines, story.trump_suit)
+
+
+def _print(lines: Sequence[str], trumps: int) -> None:
+    console = new_console()
+    for line in lines:
+        console.print(in_colour(line, trumps))
 
 
 @click.command()

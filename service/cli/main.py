@@ -21,7 +21,7 @@ from eventstore import (
 )
 from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.demo import demo
-from service.cli.log import export, replay, show
+from service.cli.log import export, matches, replay, show
 from service.cli.play import play
 from service.cli.tokens import development_token
 from service.config import Config
@@ -111,7 +111,7 @@ async def _migrate(config: Config) -> None:
         await asyncio.to_thread(postgres.release)
 
 
-for _command in (play, demo, show, replay, export):
+for _command in (play, demo, matches, show, replay, export):
     durak.add_command(_command)
 
 

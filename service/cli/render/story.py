@@ -6,6 +6,7 @@ for that by itself: who sits where, how many cards each holds, what lies on the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from domain.cards import SUIT_OF, Card, name
@@ -15,12 +16,20 @@ from service.cli.render.cards import spell, spell_hand
 from service.cli.render.texts import NO_TRUMP_YET, Names, Say, settings_line, suit_symbol
 
 
+class Part(Enum):
+    """What a line of the story is."""
+
+    EVENT = auto()
+    BOUT = auto()  # stands before the lead that opens the bout
+    RESULT = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the story. A heading opens a bout; a result ends a match."""
+    """A line of the story."""
 
     text: str
-    is_heading: bool = False
+    part: Part = Part.EVENT
 
 
 class Story:
@@ -50,12 +59,24 @@ class Story:
         told: str | list[Line] = getattr(self, f"_{kind}")(getattr(event, kind))
         return [Line(told)] if isinstance(told, str) else told
 
+    def transcript(self, event: Event) -> list[str]:
+        """The lines for the next event as a transcript has them: bouts apart, events numbered."""
+        lines = []
+        number: int | str = self._version + 1
+        for line in self.tell(event):
+            if line.part is Part.BOUT:
+                lines += ["", line.text]
+            else:
+                lines.append(f"{number:>5}  {line.text}")
+                number = ""
+        return lines
+
     # Before the deal.
 
     def _table_opened(self, event: events_pb2.TableOpened) -> str:
         self._seats = event.settings.seats
         settings = settings_line(event.settings, self._say)
-        return self._say("event-table-opened", owner=event.owner_id, settings=settings)
+        return self._say("event-table-opened", settings=settings)
 
     def _seat_taken(self, event: events_pb2.SeatTaken) -> str:
         self.names.seat(event.seat, event.display_name or event.player_id, event.bot_level)
@@ -166,7 +187,7 @@ class Story:
         return self._say("event-left", player=self.names[event.seat], reason=reason)
 
     def _finished(self, event: events_pb2.Finished) -> list[Line]:
-        return [Line(result_line(event, self.names, self._say), is_heading=True)]
+        return [Line(result_line(event, self.names, self._say), Part.RESULT)]
 
     # What is kept.
 
@@ -194,7 +215,7 @@ class Story:
             hands=self.names.join_with({seat: self._hands[seat] for seat in sorted(self._hands)}),
             stock=self._stock,
         )
-        return Line(text, is_heading=True)
+        return Line(text, Part.BOUT)
 
     def _card_line(self, key: str, seat: int, card: Card, **more: Any) -> str:  # noqa: ANN401
         return self._say(key, player=self.names[seat], card=name(card), **more)

@@ -1,5 +1,7 @@
 """A table as its reader sees it, line by line."""
 
+from collections.abc import Iterable
+
 from domain.cards import name
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, SeatView, TableView
 from service.cli.render.cards import FACE_DOWN, spell_hand
@@ -15,10 +17,10 @@ def trump_suit(view: TableView) -> int:
     return view.trump_suit - 1
 
 
-def names_at(view: TableView, say: Say) -> Names:
-    """What each seat of a view is called."""
+def names_in(seats: Iterable[SeatView], say: Say) -> Names:
+    """What each seat of a view or a summary is called."""
     names = Names(say)
-    for seat in view.seats:
+    for seat in seats:
         if seat.taken:
             names.seat(seat.seat, seat.display_name or seat.player_id, seat.bot_level)
     return names
@@ -26,7 +28,7 @@ def names_at(view: TableView, say: Say) -> Names:
 
 def table_lines(view: TableView, say: Say) -> list[str]:
     """The whole table: the bout, the seats, the cards on the table, the reader's hand."""
-    names = names_at(view, say)
+    names = names_in(view.seats, say)
     lines = [_head(view, say)]
     lines.extend(_seat_lines(view, names, say))
     if view.table:

@@ -23,7 +23,7 @@ bot = Bot { $seat } { $level ->
   }
 nobody = θέση { $seat }
 
-event-table-opened = { $owner } ανοίγει τραπέζι: { $settings }.
+event-table-opened = Άνοιξε τραπέζι: { $settings }.
 event-seat-taken = { $player } κάθεται στη θέση { $seat }.
 event-seat-vacated = { $player } αφήνει τη θέση { $seat }.
 event-dealt = Τα φύλλα μοιράστηκαν: ατού { $trump } ({ $card }), { $stock } φύλλα στην τράπουλα.
@@ -61,6 +61,7 @@ event-abandoned = Η παρτίδα διακόπηκε: έφυγε { $leaver }.
 bout = Γύρος { $bout }: { $attacker } επιτίθεται, αμύνεται { $defender } · χέρια { $hands } · τράπουλα { $stock }
 place = { $place }. { $players }
 
+table-match = Παρτίδα { $match }, έκδοση { $version }: { $settings }.
 table-bout = Γύρος { $bout } · ατού { $trump } ({ $card }) · τράπουλα { $stock } · εκτός { $discard }
 table-waiting = Αναμονή για παίκτες · { $settings }
 table-ended = Η παρτίδα τελείωσε.
@@ -79,7 +80,8 @@ attacks-left = { $count ->
    *[other] Επιτρέπονται ακόμη { $count } φύλλα επίθεσης.
   }
 hand = Το χέρι σας: { $cards }
-stock-and-discard = Τράπουλα: { $stock } φύλλα. Εκτός: { $discard } φύλλα.
+hand-of = Το χέρι του παίκτη { $player }: { $cards }
+stock = Τράπουλα, με τη σειρά που θα τραβηχτεί: { $cards }
 
 turn-yours = Σειρά σας{ $until ->
     [none] { "" }

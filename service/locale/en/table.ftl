@@ -24,7 +24,7 @@ bot = Bot { $seat } { $level ->
   }
 nobody = seat { $seat }
 
-event-table-opened = { $owner } opens a table: { $settings }.
+event-table-opened = A table is opened: { $settings }.
 event-seat-taken = { $player } sits down on seat { $seat }.
 event-seat-vacated = { $player } gives up seat { $seat }.
 event-dealt = The cards are dealt: trumps are { $trump } ({ $card }), { $stock } cards in the stock.
@@ -62,6 +62,7 @@ event-abandoned = The match is abandoned: { $leaver } left.
 bout = Bout { $bout }: { $attacker } attacks { $defender } · hands { $hands } · stock { $stock }
 place = { $place }. { $players }
 
+table-match = Match { $match }, version { $version }: { $settings }.
 table-bout = Bout { $bout } · trumps { $trump } ({ $card }) · stock { $stock } · discard pile { $discard }
 table-waiting = Waiting for players · { $settings }
 table-ended = The match is over.
@@ -80,7 +81,8 @@ attacks-left = { $count ->
    *[other] { $count } more attack cards are allowed.
   }
 hand = Your hand: { $cards }
-stock-and-discard = Stock: { $stock } cards. Discard pile: { $discard } cards.
+hand-of = Hand of { $player }: { $cards }
+stock = Stock, the next card first: { $cards }
 
 turn-yours = Your move{ $until ->
     [none] { "" }

@@ -23,7 +23,7 @@ bot = Бот { $seat } { $level ->
   }
 nobody = место { $seat }
 
-event-table-opened = { $owner } открывает стол: { $settings }.
+event-table-opened = Открыт стол: { $settings }.
 event-seat-taken = { $player } садится на место { $seat }.
 event-seat-vacated = { $player } освобождает место { $seat }.
 event-dealt = Карты сданы: козыри { $trump } ({ $card }), в колоде { $stock }.
@@ -58,6 +58,7 @@ event-abandoned = Партия прервана: { $leaver } выходит.
 bout = Кон { $bout }: { $attacker } ходит под игрока { $defender } · на руках { $hands } · колода { $stock }
 place = { $place }. { $players }
 
+table-match = Партия { $match }, версия { $version }: { $settings }.
 table-bout = Кон { $bout } · козыри { $trump } ({ $card }) · колода { $stock } · отбой { $discard }
 table-waiting = Ждём игроков · { $settings }
 table-ended = Партия окончена.
@@ -75,7 +76,8 @@ attacks-left = { $count ->
    *[other] Можно подкинуть ещё: { $count }.
   }
 hand = Ваши карты: { $cards }
-stock-and-discard = Колода: { $stock }. Отбой: { $discard }.
+hand-of = Карты игрока { $player }: { $cards }
+stock = Колода, сверху вниз: { $cards }
 
 turn-yours = Ваш ход{ $until ->
     [none] { "" }

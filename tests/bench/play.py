@@ -206,13 +206,15 @@ class _Round:
     async def run(self, worker: Callable[[], Awaitable[None]], task: dict[str, Any]) -> float:
         """Run the workers until the time is over, and give the rate."""
         async with asyncio.TaskGroup() as group:
-            for _ in range(task["in_flight"]):
-                group.create_task(self._until_stopped(worker))
-            await asyncio.sleep(WARM_S)
+            workers = [
+                group.create_task(self._until_stopped(worker)) for _ in range(task["in_flight"])
+            ]
+            await asyncio.wait(workers, timeout=WARM_S, return_when=asyncio.FIRST_EXCEPTION)
             self.ms.clear()
             self.request_bytes = self.reply_bytes = 0
             start = time.perf_counter()
-            await asyncio.sleep(task["seconds"])
+            seconds = task["seconds"]
+            await asyncio.wait(workers, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
             rate = len(self.ms) / (time.perf_counter() - start)
             self.stopped = True
             counted = max(1, len(self.ms))

@@ -1,39 +1,37 @@
 """Durable single-event appends per second: our store, plain row inserts, and `eventsourcing`.
 
-All three write records of the same size to the same server with fsync on, one after the other in
-each round, in rounds that alternate; the ratios are medians over the rounds. The plain rows go into
-a copy of our own table, indexes included; the library makes its table as it does for everyone.
+All write records of the same size to the same server with fsync on, one after the other in each
+round, in rounds that alternate; the ratios are medians over the rounds. The plain rows go into a
+copy of our own table, indexes included; the library makes its table as it does for everyone.
 
-Alone: `python -m tests.bench.append` starts an embedded Postgres and prints one JSON object.
+`row_insert` is a row in a transaction block of its own. Where the block is left out
+(`row_autocommit`), a row costs one round trip instead of three: the least that a durable row can
+cost, and it guards nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from statistics import median
 from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import UUID, uuid4
 
 import asyncpg
-import psycopg
 from eventsourcing.persistence import StoredEvent
 from eventsourcing.postgres import PostgresAggregateRecorder, PostgresDatastore
 
-from eventstore import Append, EmbeddedPostgres, EventStore, Head, first_hash, migrate
+from eventstore import Append, EventStore, Head, first_hash
 
 RECORD = os.urandom(200)
 HASH = bytes(32)
 MATCH_EVENTS = 60
 """Events in a stream before the writer goes on to a new one; a two-seat match has about as many."""
 APPENDERS, CONNECTIONS, THREADS = 256, 32, 16
-ROUNDS, ROUND_S = 3, 2.0
+ROUNDS, ROUND_S = 5, 1.5
 
 INSERT = "INSERT INTO plain_rows (stream_id, version, record, hash) VALUES ($1, $2, $3, $4)"
 
@@ -49,7 +47,8 @@ async def run(
     await _prepare(owner_dsn)
     contenders: dict[str, Callable[[float], Awaitable[float]]] = {
         "append_per_s": lambda seconds: _our_store(app_dsn, seconds),
-        "row_insert_per_s": lambda seconds: _plain_rows(owner_dsn, seconds),
+        "row_insert_per_s": lambda seconds: _plain_rows(owner_dsn, seconds, explicit=True),
+        "row_autocommit_per_s": lambda seconds: _plain_rows(owner_dsn, seconds, explicit=False),
         "eventsourcing_per_s": lambda seconds: asyncio.to_thread(_library, owner_dsn, seconds),
     }
     rates: dict[str, list[float]] = {name: [] for name in contenders}
@@ -65,6 +64,7 @@ async def run(
 
     return {
         "append_vs_row_insert": ratio("row_insert_per_s"),
+        "append_vs_row_autocommit": ratio("row_autocommit_per_s"),
         "append_vs_eventsourcing": ratio("eventsourcing_per_s"),
         **{name: round(median(found)) for name, found in rates.items()},
     }
@@ -99,19 +99,26 @@ async def _our_store(dsn: str, seconds: float) -> float:
         return done / (time.perf_counter() - start)
 
 
-async def _plain_rows(dsn: str, seconds: float) -> float:
-    """32 connections, one row per transaction, prepared."""
+async def _plain_rows(dsn: str, seconds: float, *, explicit: bool) -> float:
+    """32 connections, each in one task that inserts one row per transaction.
+
+    `explicit`: in a transaction block, as everything has to be written that does more than one
+    statement. Otherwise the statement is its own transaction: the least that a durable row costs.
+    """
     done = 0
 
     async def insert_until(connection: asyncpg.Connection[asyncpg.Record], end: float) -> None:
         nonlocal done
-        statement = await connection.prepare(INSERT)
         while True:
             stream_id = uuid4()
             for version in range(1, MATCH_EVENTS + 1):
                 if time.perf_counter() > end:
                     return
-                await statement.fetch(stream_id, version, RECORD, HASH)
+                if explicit:
+                    async with connection.transaction():
+                        await connection.execute(INSERT, stream_id, version, RECORD, HASH)
+                else:
+                    await connection.execute(INSERT, stream_id, version, RECORD, HASH)
                 done += 1
 
     connections = [await asyncpg.connect(dsn) for _ in range(CONNECTIONS)]
@@ -155,16 +162,3 @@ def _library(dsn: str, seconds: float) -> float:
             return sum(counts) / (time.perf_counter() - start)
     finally:
         datastore.close()
-
-
-async def _alone(postgres: EmbeddedPostgres) -> None:
-    await migrate(postgres.owner_dsn())
-    figures = await run(postgres.owner_dsn(), postgres.app_dsn())
-    print(json.dumps({**figures, "psycopg": psycopg.pq.__impl__}))
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as parent:
-        Path(parent).chmod(0o755)
-        with EmbeddedPostgres(Path(parent) / "postgres") as server:
-            asyncio.run(_alone(server))

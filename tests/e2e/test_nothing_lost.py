@@ -1,0 +1,314 @@
+"""What a player was told is done outlives the killing of the service, and that of Postgres.
+
+Clients play matches one after the other and retry with the same request id until they are
+answered. Nobody else plays at their tables, so no command of theirs may ever be refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc import aio
+
+import service  # noqa: F401 - before the first channel: gRPC reads its environment once
+from domain.audit import audit
+from domain.match import fold
+from durak.v1 import match_service_pb2 as api
+from durak.v1 import match_service_pb2_grpc as api_grpc
+from durak.v1.events_pb2 import ActorKind, Record
+from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
+from durak.v1.table_pb2 import Phase, TableView
+from eventstore import EmbeddedPostgres, EventStore, StoredRecord, verify
+from service.keys import DevelopmentKey
+from tests.service.frame import answer_of
+from tests.service.playing import easy_move
+
+TABLES = 24
+ACKNOWLEDGED_BETWEEN_KILLS = 500
+KILLS = 2
+SETTINGS = Settings(deck=Deck.DECK_24, seats=2, throw_in=ThrowIn.THROW_IN_ALL, transfer=True)
+PLAYERS_EVENTS = {
+    *("table_opened", "seat_taken", "attacked", "defended"),
+    *("transferred", "passed", "take_declared"),
+}
+"""Every command of these clients makes exactly one of these, and what follows from it."""
+
+SERVE = """
+import asyncio
+from service.config import Config
+from service.server import serve_forever
+from service.telemetry import configure_logging
+config = Config()
+configure_logging(config)
+asyncio.run(serve_forever(config, lambda server: print(server.address, flush=True)))
+"""
+
+
+class Service:
+    """The service in a process of its own, that can be killed and started again on its port."""
+
+    def __init__(self, dsn: str, folder: Path) -> None:
+        self.log = folder / "service.log"
+        self.key = DevelopmentKey.in_folder(folder)
+        self.address = ""
+        self._process: asyncio.subprocess.Process | None = None
+        self._settings = {
+            "DURAK_DATABASE_URL": dsn,
+            "DURAK_DATA_DIR": str(folder),
+            "DURAK_LISTEN_PORT": "0",
+            "DURAK_CALLER_CALLS_PER_SECOND": "0",
+        }
+
+    async def start(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", SERVE),
+                env={**os.environ, **self._settings},
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), 20)
+        self.address = line.decode().strip()
+        assert self.address, self.log.read_text()
+        self._settings["DURAK_LISTEN_PORT"] = self.address.rpartition(":")[2]
+
+    async def kill(self) -> None:
+        assert self._process is not None
+        if self._process.returncode is None:
+            self._process.send_signal(signal.SIGKILL)
+        await self._process.wait()
+
+    def metadata(self, subject: str) -> tuple[tuple[str, str], ...]:
+        token = self.key.mint(subject, issuer="durak", audience="durak", lifetime_seconds=600)
+        return (("authorization", f"Bearer {token}"),)
+
+
+@asynccontextmanager
+async def serving(dsn: str, folder: Path) -> AsyncIterator[Service]:
+    one = Service(dsn, folder)
+    await one.start()
+    try:
+        yield one
+    finally:
+        await one.kill()
+
+
+async def wait_as_advised(error: aio.AioRpcError) -> None:
+    """Before a retry: as long as RetryInfo says. A lost connection says nothing, nor need it."""
+    assert error.code() is grpc.StatusCode.UNAVAILABLE, error
+    if any(key == "grpc-status-details-bin" for key, _ in error.trailing_metadata() or ()):
+        (advice,) = (
+            one for one in answer_of(error).details if isinstance(one, error_details_pb2.RetryInfo)
+        )
+        await asyncio.sleep(advice.retry_delay.ToTimedelta().total_seconds())
+
+
+class Load:
+    """Players and watchers of many tables, and what they were told."""
+
+    def __init__(self, server: Service, channel: aio.Channel) -> None:
+        self.acknowledged: dict[bytes, tuple[str, str, int]] = {}
+        """By request id: who, of which match, and the version that was answered."""
+        self.watched: dict[str, list[tuple[int, str]]] = {}
+        """By match: the version and kind of each event, as they came."""
+        self.retries = 0
+        self.resumed = 0
+        self._server = server
+        self._stub: Any = api_grpc.MatchServiceStub(channel)
+        self._more = asyncio.Condition()
+        self._enough = False
+        self._tasks = [asyncio.create_task(self._play_at(table)) for table in range(TABLES)]
+
+    async def acknowledges(self, count: int) -> None:
+        """Wait until that many more commands are acknowledged."""
+        goal = len(self.acknowledged) + count
+        async with asyncio.timeout(30), self._more:
+            await self._more.wait_for(
+                lambda: len(self.acknowledged) >= goal or any(t.done() for t in self._tasks)
+            )
+        assert len(self.acknowledged) >= goal, [t for t in self._tasks if t.done()]
+
+    async def finish(self) -> None:
+        """Let the matches that run come to their end."""
+        self._enough = True
+        async with asyncio.timeout(40):
+            await asyncio.gather(*self._tasks)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _play_at(self, table: int) -> None:
+        try:
+            while not self._enough:
+                await self._play_match([f"ann{table}", f"bob{table}"], f"eve{table}")
+        finally:
+            async with self._more:
+                self._more.notify_all()
+
+    async def _play_match(self, players: list[str], watcher: str) -> None:
+        opened = await self._command(players[0], "OpenTable", settings=SETTINGS)
+        match_id = opened.match_id
+        watching = asyncio.create_task(self._watch(watcher, match_id))
+        try:
+            for seat, player in enumerate(players):
+                await self._command(player, "TakeSeat", match_id=match_id, seat=seat)
+            view = await self._get(players[0], match_id)
+            while view.phase == Phase.PHASE_PLAYING:
+                player = players[view.on_clock[0]]
+                view = await self._get(player, match_id)
+                view = await self._command(
+                    player,
+                    "Play",
+                    match_id=match_id,
+                    move=easy_move(view),
+                    expected_version=view.version,
+                )
+            await watching
+        finally:
+            watching.cancel()
+
+    async def _command(self, who: str, method: str, **fields: Any) -> TableView:
+        request_id = uuid4()
+        request = getattr(api, f"{method}Request")(request_id=str(request_id), **fields)
+        view = await self._call(who, method, request)
+        self.acknowledged[request_id.bytes] = (who, view.match_id, view.version)
+        async with self._more:
+            self._more.notify_all()
+        return view
+
+    async def _get(self, who: str, match_id: str) -> TableView:
+        return await self._call(who, "GetMatch", api.GetMatchRequest(match_id=match_id))
+
+    async def _call(self, who: str, method: str, request: Any) -> TableView:
+        """The view answered, however often it has to be asked for."""
+        who_it_is = self._server.metadata(who)
+        while True:
+            try:
+                answer = await getattr(self._stub, method)(
+                    request, metadata=who_it_is, wait_for_ready=True
+                )
+            except aio.AioRpcError as error:
+                self.retries += 1
+                await wait_as_advised(error)
+            else:
+                return cast("TableView", answer.view)
+
+    async def _watch(self, who: str, match_id: str) -> None:
+        seen = self.watched.setdefault(match_id, [])
+        while not seen or seen[-1][1] != "finished":
+            request = api.WatchMatchRequest(
+                match_id=match_id, after_version=seen[-1][0] if seen else 0
+            )
+            watch = self._stub.WatchMatch(
+                request, metadata=self._server.metadata(who), wait_for_ready=True
+            )
+            try:
+                async for message in watch:
+                    if message.WhichOneof("kind") == "event":
+                        kind = message.event.event.WhichOneof("kind")
+                        seen.append((message.event.version, kind))
+            except aio.AioRpcError as error:
+                self.resumed += 1
+                await wait_as_advised(error)
+
+
+@asynccontextmanager
+async def loaded(server: Service) -> AsyncIterator[Load]:
+    options = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 200)]
+    async with aio.insecure_channel(server.address, options=options) as channel:
+        load = Load(server, channel)
+        try:
+            yield load
+        finally:
+            await load.close()
+
+
+async def check(load: Load, dsn: str) -> None:
+    """The log has what was acknowledged and was watched, once, and nothing else."""
+    found: dict[bytes, tuple[str, str, int]] = {}
+    matches = set()
+    async with await EventStore.open(dsn) as store:
+        async for stream_id, stored in store.read_all():
+            matches.add(str(stream_id))
+            records = check_match(stream_id, stored)
+            seen = [(one.version, one.event.WhichOneof("kind")) for one in records]
+            assert load.watched[str(stream_id)] == seen
+            for request_id, command in commands_of(records):
+                assert request_id not in found, "a command was stored twice"
+                found[request_id] = (command[0].actor_id, str(stream_id), command[-1].version)
+    assert matches == set(load.watched)
+    assert found == load.acknowledged
+
+
+def check_match(stream_id: UUID, stored: list[StoredRecord]) -> list[Record]:
+    """The records of a match that was played to its end, whole and by the rules."""
+    assert [one.version for one in stored] == list(range(1, len(stored) + 1))
+    verify(stream_id, ((one.record, one.hash) for one in stored))
+    report = audit(
+        ((one.version, one.record, one.hash) for one in stored), match_id=stream_id.bytes
+    )
+    assert report.ok, report.findings
+    records = [Record.FromString(one.record) for one in stored]
+    assert fold(records).version == len(records)
+    assert records[-1].event.WhichOneof("kind") == "finished"
+    return records
+
+
+def commands_of(records: list[Record]) -> list[tuple[bytes, list[Record]]]:
+    """The records by request id, each of which is one command by one player."""
+    commands: dict[bytes, list[Record]] = {}
+    for one in records:
+        assert one.actor_kind == ActorKind.ACTOR_KIND_PLAYER
+        commands.setdefault(one.request_id, []).append(one)
+    for command in commands.values():
+        assert command[-1].version - command[0].version == len(command) - 1
+        assert len({one.actor_id for one in command}) == 1
+        kinds = [one.event.WhichOneof("kind") for one in command]
+        assert len([kind for kind in kinds if kind in PLAYERS_EVENTS]) == 1, kinds
+    return list(commands.items())
+
+
+@pytest.mark.timeout(120)
+async def test_killing_the_service_loses_nothing_and_does_nothing_twice(
+    own_postgres: EmbeddedPostgres, tmp_path: Path
+) -> None:
+    async with serving(own_postgres.app_dsn(), tmp_path) as server, loaded(server) as load:
+        for _ in range(KILLS):
+            await load.acknowledges(ACKNOWLEDGED_BETWEEN_KILLS)
+            await server.kill()
+            await server.start()
+        await load.finish()
+        assert load.retries >= 1, "no call was cut off"
+        assert load.resumed >= TABLES, "watches were not cut off"
+        await check(load, own_postgres.app_dsn())
+        assert '"event": "call failed"' not in server.log.read_text()
+
+
+@pytest.mark.timeout(120)
+async def test_killing_postgres_loses_nothing_and_does_nothing_twice(
+    own_postgres: EmbeddedPostgres, tmp_path: Path
+) -> None:
+    async with serving(own_postgres.app_dsn(), tmp_path) as server, loaded(server) as load:
+        for _ in range(KILLS):
+            await load.acknowledges(ACKNOWLEDGED_BETWEEN_KILLS)
+            postmaster = own_postgres.status().pid
+            assert postmaster is not None
+            os.kill(postmaster, signal.SIGKILL)
+            await asyncio.to_thread(own_postgres.start)
+        await load.finish()
+        await check(load, own_postgres.app_dsn())
+        assert '"event": "call failed"' not in server.log.read_text()

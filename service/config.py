@@ -81,6 +81,8 @@ class Config(BaseSettings):
     limit. Beyond: RATE_LIMITED."""
     public_calls_burst: Count = 100
     """How many such calls one network address may make at once after a rest."""
+    practice_attempts_remembered: Count = 1_000
+    """Choices in puzzles whose outcome is kept in memory."""
     rule_sheets_remembered: Count = 512
     """Rule sheets kept in memory, in whichever languages they were asked for."""
     public_streams_limit: Count = 256

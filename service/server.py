@@ -21,7 +21,8 @@ from grpc_health.v1 import health_pb2
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
 
-from durak.v1 import match_service_pb2, rules_service_pb2
+from durak.v1 import match_service_pb2, practice_service_pb2, rules_service_pb2
+from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_server
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from eventstore import EmbeddedPostgres, EventStore, StoreUnavailable, migrate
 from service import match_service
@@ -32,7 +33,10 @@ from service.health import Health
 from service.interceptor import Interceptor
 from service.keys import DevelopmentKey, KeySet
 from service.limits import Limits
+from service.practice_service import PracticeService
+from service.practice_texts import PracticeTexts
 from service.public_calls import PublicCalls
+from service.puzzles import Puzzles
 from service.rule_sheets import RuleSheets
 from service.rules_service import RulesService
 from service.telemetry import open_telemetry
@@ -40,7 +44,7 @@ from service.tls import server_credentials
 
 SERVICES = tuple(
     service.full_name
-    for file in (match_service_pb2, rules_service_pb2)
+    for file in (match_service_pb2, practice_service_pb2, rules_service_pb2)
     for service in file.DESCRIPTOR.services_by_name.values()
 )
 """The full names of the services of the contract that are served."""
@@ -115,6 +119,9 @@ def _add_public_services(config: Config, server: aio.Server) -> None:
         idle_limit_seconds=config.idle_limit_seconds, remembered=config.rule_sheets_remembered
     )
     add_RulesServiceServicer_to_server(RulesService(sheets, public_calls), server)
+    puzzles = Puzzles(attempts_remembered=config.practice_attempts_remembered)
+    practice = PracticeService(puzzles, PracticeTexts(), public_calls)
+    add_PracticeServiceServicer_to_server(practice, server)
 
 
 async def serve_forever(config: Config, started: Callable[[Running], None]) -> None:

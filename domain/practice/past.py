@@ -1,0 +1,160 @@
+"""A past for a position: a deal and bouts, all by the rules, that lead two seats to wanted hands.
+
+A puzzle states hands with an empty stock. So that it is played on a match like any other, its past
+is worked out backwards. Every bout of it has one attack card:
+
+- a card beaten: the attacker had it, the defender had the card that beat it, both were discarded,
+  and the defender attacks next (R7.1);
+- a card taken: the attacker had it, the defender has it now and is passed over (R7.2).
+
+While the stock lasts every bout is of the first kind, and attacker and defender draw a card each
+(R8.2). Cards leave play in pairs, so the hands together have an even number of cards.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from domain.cards import BEATERS, BIT_OF, RANK_OF, SUIT_OF, Card, CardMask, cards_in, deck_cards
+from domain.deal import HAND_SIZE, lowest_trump_holder
+from durak.v1.events_pb2 import Dealt, DealtHand
+
+
+class Bout(NamedTuple):
+    """A bout of one attack card; ``beater`` is None where the defender took it."""
+
+    attacker: int
+    card: Card
+    beater: Card | None
+
+
+class Past(NamedTuple):
+    """A deal to two seats, and the bouts that follow it."""
+
+    dealt: Dealt
+    bouts: tuple[Bout, ...]
+
+
+def past_of(hands: Sequence[CardMask], leader: int, trump_suit: int, deck: int) -> Past:
+    """A past after which two seats hold ``hands``, the stock is empty and ``leader`` leads.
+
+    ``deck`` is 24, 36 or 52 cards. Raises ValueError where there is none, or none is found.
+    """
+    counts = [hand.bit_count() for hand in hands]
+    if not all(counts) or sum(counts) % 2 or sum(counts) > 2 * HAND_SIZE:
+        raise ValueError("both hands hold cards, an even number together, at most twelve")
+    way = _way(counts, leader, (deck - 2 * HAND_SIZE) // 2)
+    rest = [card for card in deck_cards(deck) if not (hands[0] | hands[1]) & BIT_OF[card]]
+    pairs = _pairs(rest, trump_suit)
+    for order in (pairs, pairs[::-1]):
+        for first in range(len(order)):
+            past = _backwards(hands, way, order[first:] + order[:first], trump_suit)
+            if past is not None:
+                return past
+    raise ValueError("no past was found that leads to these hands")
+
+
+class _Step(NamedTuple):
+    """A bout of which the cards are still open."""
+
+    attacker: int
+    is_beaten: bool
+    draws: bool
+
+
+def _way(counts: Sequence[int], leader: int, draws: int) -> list[_Step]:
+    """Who attacks in each bout, and how it ends: first those after which both draw."""
+    takes = abs(counts[0] - counts[1]) // 2
+    giver = 0 if counts[0] < counts[1] else 1
+    beaten = HAND_SIZE - takes - min(counts)
+    before = 0  # bouts beaten before the takes; in the takes the giver attacks
+    if takes:
+        before = (beaten - (leader != giver)) % 2
+        if before > beaten:
+            raise ValueError("the seat with fewer cards must lead here")
+        seat = giver if before % 2 == 0 else 1 - giver
+    else:
+        seat = leader if beaten % 2 == 0 else 1 - leader
+    if draws % 2:
+        seat = 1 - seat
+    way = []
+    for count, is_beaten, draws_too in (
+        (draws, True, True),
+        (before, True, False),
+        (takes, False, False),
+        (beaten - before, True, False),
+    ):
+        for _ in range(count):
+            way.append(_Step(seat, is_beaten, draws_too))
+            seat = 1 - seat if is_beaten else seat
+    assert seat == leader
+    return way
+
+
+def _pairs(rest: Sequence[Card], trump_suit: int) -> list[tuple[Card, Card]]:
+    """The cards by twos, of which the second beats the first. Raises ValueError."""
+    trumps = [card for card in rest if SUIT_OF[card] == trump_suit]
+    pairs: list[tuple[Card, Card]] = []
+    for suit in range(4):
+        if suit == trump_suit:
+            continue
+        cards = [card for card in rest if SUIT_OF[card] == suit]
+        if len(cards) % 2:
+            if not trumps:
+                raise ValueError("too few trumps are out of play")
+            pairs.append((cards.pop(), trumps.pop()))
+        pairs += zip(cards[::2], cards[1::2], strict=True)
+    pairs += zip(trumps[::2], trumps[1::2], strict=True)
+    assert all(BEATERS[trump_suit][card] & BIT_OF[beater] for card, beater in pairs)
+    return pairs
+
+
+def _backwards(
+    wanted: Sequence[CardMask],
+    way: Sequence[_Step],
+    pairs: Sequence[tuple[Card, Card]],
+    trump_suit: int,
+) -> Past | None:
+    """The past with the pairs in this order, the last bout's first; None where it is not legal."""
+    hands = [list(cards_in(hand)) for hand in wanted]
+    left = iter(pairs)
+    stock: list[Card] = []
+    bouts: list[Bout] = []
+    for attacker, is_beaten, draws in reversed(way):
+        defender = 1 - attacker
+        if draws:
+            stock += [_undraw(hands[seat], trump_suit) for seat in (defender, attacker)]
+        bouts.append(_undo(hands, attacker, left, is_beaten=is_beaten))
+    leader = bouts[-1].attacker
+    held = [sum(BIT_OF[card] for card in hand) for hand in hands]
+    if SUIT_OF[stock[0]] != trump_suit or lowest_trump_holder(held, trump_suit) != leader:
+        return None
+    dealt = Dealt(
+        hands=[DealtHand(seat=seat, cards=hand) for seat, hand in enumerate(hands)],
+        trump_card=stock[0],
+        stock=stock[::-1],
+        first_attacker=leader,
+    )
+    return Past(dealt, tuple(reversed(bouts)))
+
+
+def _undo(
+    hands: list[list[Card]], attacker: int, pairs: Iterator[tuple[Card, Card]], *, is_beaten: bool
+) -> Bout:
+    """Give the cards of a bout back to who played them."""
+    defender = 1 - attacker
+    if is_beaten:
+        card, beater = next(pairs)
+        hands[attacker].append(card)
+        hands[defender].append(beater)
+        return Bout(attacker, card, beater)
+    card = min(hands[defender], key=RANK_OF.__getitem__)
+    hands[defender].remove(card)
+    hands[attacker].append(card)
+    return Bout(attacker, card, None)
+
+
+def _undraw(hand: list[Card], trump_suit: int) -> Card:
+    """Take out of a hand a card that it has drawn: trumps first, so that few were dealt."""
+    card = max(hand, key=lambda held: (SUIT_OF[held] == trump_suit, RANK_OF[held]))
+    hand.remove(card)
+    return card

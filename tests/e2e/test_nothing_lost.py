@@ -21,7 +21,6 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc import aio
 
-import service  # noqa: F401 - before the first channel: gRPC reads its environment once
 from domain.audit import audit
 from domain.match import fold
 from durak.v1 import match_service_pb2 as api
@@ -30,6 +29,7 @@ from durak.v1.events_pb2 import ActorKind, Record
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase, TableView
 from eventstore import EmbeddedPostgres, EventStore, StoredRecord, verify
+from service.errors import STATUS_KEY
 from service.keys import DevelopmentKey
 from tests.service.frame import answer_of
 from tests.service.playing import easy_move
@@ -108,7 +108,7 @@ async def serving(dsn: str, folder: Path) -> AsyncIterator[Service]:
 async def wait_as_advised(error: aio.AioRpcError) -> None:
     """Before a retry: as long as RetryInfo says. A lost connection says nothing, nor need it."""
     assert error.code() is grpc.StatusCode.UNAVAILABLE, error
-    if any(key == "grpc-status-details-bin" for key, _ in error.trailing_metadata() or ()):
+    if any(key == STATUS_KEY for key, _ in error.trailing_metadata() or ()):
         (advice,) = (
             one for one in answer_of(error).details if isinstance(one, error_details_pb2.RetryInfo)
         )

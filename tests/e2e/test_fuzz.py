@@ -1,0 +1,356 @@
+"""Whatever a client sends, it is told what is wrong with it; nothing unexpected comes out.
+
+The requests are made from the descriptors of the contract, so a new field or call is covered the
+day it is added. The service runs as it does for users; only its allowance of calls is unlimited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.status_pb2 import Status
+from grpc import aio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from durak.v1 import match_service_pb2 as api
+from durak.v1.errors_pb2 import ErrorReason
+from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
+from durak.v1.table_pb2 import TableView
+from service.config import Config
+from service.errors import STATUS_KEY
+from service.keys import DevelopmentKey
+from service.server import Running, running
+from tests.conftest import Database
+
+SERVICE = api.DESCRIPTOR.services_by_name["MatchService"]
+METHODS = {method.name: method for method in SERVICE.methods}
+UNARY = sorted(
+    name for name, one in METHODS.items() if not (one.client_streaming or one.server_streaming)
+)
+LIMIT_BYTES = 64 * 1024
+ANSWER_S = 10.0
+
+OPENING = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL, transfer=True)
+REQUEST_IDS = [f"01234567-89ab-4cde-8f01-23456789abc{digit}" for digit in range(3)]
+"""Few, so that they come again: with the same request, and with others."""
+
+DETERMINISTIC = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+def ids(match_ids: list[str]) -> st.SearchStrategy[str]:
+    malformed = st.sampled_from(
+        ["", "7", "g" * 36, "-" * 36, "00000000-0000-0000-0000-00000000000"]
+    )
+    missing = st.uuids().map(str)
+    there = st.sampled_from(match_ids)
+    shouted = there.map(str.upper)
+    return st.one_of(*[there] * 8, malformed, missing, shouted, texts())
+
+
+def texts() -> st.SearchStrategy[str]:
+    huge = st.sampled_from("xя\0").map(lambda one: one * 30_000)
+    return st.one_of(st.text(max_size=40), huge)
+
+
+def scalars(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any]:
+    """Values of one field that is no message: likely ones, and any that the wire can carry."""
+    match one.cpp_type:
+        case FieldDescriptor.CPPTYPE_ENUM:
+            assert one.enum_type is not None
+            known = st.sampled_from([value.number for value in one.enum_type.values])
+            return known | known | st.integers(-(2**31), 2**31 - 1)
+        case FieldDescriptor.CPPTYPE_BOOL:
+            return st.booleans()
+        case FieldDescriptor.CPPTYPE_UINT32:
+            return st.integers(0, 8) | st.integers(0, 2**32 - 1)
+        case FieldDescriptor.CPPTYPE_UINT64:
+            return st.integers(0, 8) | st.integers(0, 2**64 - 1)
+        case FieldDescriptor.CPPTYPE_STRING if one.type == FieldDescriptor.TYPE_BYTES:
+            return st.binary(max_size=80) | st.just(b"\xff").map(lambda one: one * 60_000)
+        case FieldDescriptor.CPPTYPE_STRING if one.name == "match_id":
+            return ids(match_ids)
+        case FieldDescriptor.CPPTYPE_STRING if one.name == "request_id":
+            fresh = st.uuids().map(str)
+            return st.one_of(fresh, fresh, st.sampled_from(REQUEST_IDS), ids(match_ids))
+        case FieldDescriptor.CPPTYPE_STRING:
+            return texts()
+        case _:
+            raise AssertionError(f"no values for {one.full_name}")
+
+
+def likely(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any]:
+    """Values of one field as a client in its right mind may send, if not at the right time."""
+    if one.type == FieldDescriptor.TYPE_BYTES:
+        return st.binary(max_size=64)
+    if one.name == "match_id":
+        return st.sampled_from(match_ids)
+    if one.name == "request_id":
+        return st.uuids().map(str) | st.sampled_from(REQUEST_IDS)
+    if one.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        return st.just("")
+    if one.enum_type is not None:
+        return st.sampled_from([value.number for value in one.enum_type.values][1:])
+    if one.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        return st.booleans()
+    return st.sampled_from([0, 0, 1, 2, 3, 4])
+
+
+@st.composite
+def sensible(draw: st.DrawFn, kind: Descriptor, match_ids: list[str]) -> Message:
+    """A well-formed message: only the game may have something against it."""
+    made = GetMessageClass(kind)()
+    chosen = {
+        draw(st.sampled_from(list(oneof.fields))).name
+        for oneof in kind.oneofs
+        if len(oneof.fields) > 1 or draw(st.integers(0, 3)) == 0
+    }
+    for one in kind.fields:
+        if one.containing_oneof is not None and one.name not in chosen:
+            continue
+        if one.message_type is not None:
+            getattr(made, one.name).CopyFrom(draw(sensible(one.message_type, match_ids)))
+        else:
+            setattr(made, one.name, draw(likely(one, match_ids)))
+    return made
+
+
+@st.composite
+def messages(draw: st.DrawFn, kind: Descriptor, match_ids: list[str]) -> Message:
+    """A message of this kind with some of its fields set; of a oneof, the last one drawn stays."""
+    made = GetMessageClass(kind)()
+    for one in kind.fields:
+        assert not one.is_repeated, f"values of {one.full_name}"
+        if draw(st.integers(0, 4)) == 0:
+            continue
+        if one.message_type is not None:
+            inner = draw(messages(one.message_type, match_ids))
+            if one.containing_oneof is None or draw(st.booleans()):
+                getattr(made, one.name).CopyFrom(inner)
+        else:
+            setattr(made, one.name, draw(scalars(one, match_ids)))
+    return made
+
+
+def payloads(method: MethodDescriptor, match_ids: list[str]) -> st.SearchStrategy[bytes]:
+    """What may come over the wire as a request: messages, and bytes that are none."""
+    whole = messages(method.input_type, match_ids).map(lambda made: made.SerializeToString())
+    cut = st.builds(lambda made, at: made[: at % (len(made) + 1)], whole, st.integers(0, 200))
+    oversized = st.just(b"\0").map(lambda one: one * (LIMIT_BYTES + 1))
+    good = sensible(method.input_type, match_ids).map(lambda made: made.SerializeToString())
+    return st.one_of(*[good] * 6, whole, whole, cut, st.binary(max_size=200), oversized)
+
+
+# --- the service, and what it answers -------------------------------------------------------------
+
+
+@dataclass
+class Fuzzed:
+    """A running service with a match in it, and everything that it has answered."""
+
+    server: Running
+    channel: aio.Channel
+    match_ids: list[str] = field(default_factory=list)
+    answers: Counter[str] = field(default_factory=Counter)
+
+    def mint(self, key: DevelopmentKey, who: str, seconds: int = 3600) -> str:
+        config = self.server.config
+        return key.mint(
+            who,
+            issuer=config.token_issuer,
+            audience=config.token_audience,
+            lifetime_seconds=seconds,
+        )
+
+    def callers(self) -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
+        """Mostly players with a good token; now and then one who has none."""
+        key = self.server.development_key
+        assert key is not None
+        good = [self.mint(key, who) for who in ("ann", "bob", "eve")]
+        forged = self.mint(DevelopmentKey(Ed25519PrivateKey.generate()), "ann")
+        bad = [self.mint(key, "ann", -60), forged, good[0][:-4], "", "x" * 4000]
+        tokens = st.sampled_from(good * 8 + bad)
+        headers = tokens.map(lambda token: (("authorization", f"Bearer {token}"),))
+        languages = st.sampled_from(["ru", "uk", "xx;q=9", "*", ";;;q="])
+        spoken = st.builds(lambda one, tag: (*one, ("accept-language", tag)), headers, languages)
+        return st.one_of(*[headers] * 6, spoken, st.just(()))
+
+    def stub(self, name: str) -> Any:
+        method = METHODS[name]
+        kind = "stream" if method.client_streaming else "unary"
+        kind += "_stream" if method.server_streaming else "_unary"
+        return getattr(self.channel, kind)(f"/{SERVICE.full_name}/{name}")
+
+    async def ask(self, name: str, request: Message, who: str) -> bytes:
+        key = self.server.development_key
+        assert key is not None
+        metadata = (("authorization", f"Bearer {self.mint(key, who)}"),)
+        answer = await self.stub(name)(request.SerializeToString(), metadata=metadata)
+        assert isinstance(answer, bytes)
+        return answer
+
+    async def seat_two(self) -> None:
+        """Open a table where a match runs, and one that waits."""
+        for players in (("ann", "bob"), ("ann",)):
+            opening = api.OpenTableRequest(request_id=str(uuid4()), settings=OPENING)
+            answer = await self.ask("OpenTable", opening, players[0])
+            view: TableView = api.OpenTableResponse.FromString(answer).view
+            self.match_ids.append(view.match_id)
+            for who in players:
+                sitting = api.TakeSeatRequest(match_id=view.match_id, request_id=str(uuid4()))
+                await self.ask("TakeSeat", sitting, who)
+
+    def judge(self, error: aio.AioRpcError) -> None:
+        """An error is one of the catalogue, with its details, or gRPC's own about the size."""
+        code = error.code()
+        trailing: Any = error.trailing_metadata()
+        details = [value for key, value in trailing or () if key == STATUS_KEY]
+        if code is grpc.StatusCode.RESOURCE_EXHAUSTED and not details:
+            self.answers["oversized"] += 1
+            assert "larger than max" in (error.details() or ""), error
+            return
+        assert len(details) == 1, error
+        status = Status.FromString(details[0])
+        assert status.code == code.value[0]
+        self.judge_status(status)
+
+    def judge_status(self, status: Status) -> None:
+        assert status.code not in {
+            grpc.StatusCode.OK.value[0],
+            grpc.StatusCode.UNKNOWN.value[0],
+            grpc.StatusCode.INTERNAL.value[0],
+        }, status
+        info = ErrorInfo()
+        assert status.details[0].Unpack(info), status
+        assert info.domain == "durak.v1"
+        assert f"ERROR_REASON_{info.reason}" in ErrorReason.keys()  # noqa: SIM118 - an enum
+        self.answers[info.reason] += 1
+
+    async def call(self, name: str, request: bytes, metadata: Any) -> None:
+        """A call that is answered once, whatever the answer."""
+        try:
+            await self.stub(name)(request, metadata=metadata, timeout=ANSWER_S)
+        except aio.AioRpcError as error:
+            self.judge(error)
+        else:
+            self.answers["OK"] += 1
+
+    async def watch(self, request: bytes, metadata: Any) -> None:
+        """A watch, until it has caught up."""
+        watch = self.stub("WatchMatch")(request, metadata=metadata, timeout=ANSWER_S)
+        try:
+            while True:
+                message = api.WatchMatchResponse.FromString(await watch.read())
+                if message.WhichOneof("kind") == "caught_up":
+                    self.answers["OK"] += 1
+                    break
+        except aio.AioRpcError as error:
+            self.judge(error)
+        finally:
+            watch.cancel()
+
+    async def hold_session(self, requests: list[bytes], metadata: Any) -> None:
+        """A session with these requests, to its end."""
+        session = self.stub("PlaySession")(iter(requests), metadata=metadata, timeout=ANSWER_S)
+        try:
+            async for message in session:
+                answer = api.PlaySessionResponse.FromString(message)
+                if answer.WhichOneof("kind") == "error":
+                    self.judge_status(answer.error)
+                else:
+                    self.answers["OK"] += 1
+        except aio.AioRpcError as error:
+            # The server has ended the session while more was sent to it. The client's library then
+            # makes up a status of its own, in the place of the one that it was sent.
+            if "SendMessageOperation" in (error.debug_error_string() or ""):
+                self.answers["ended while sending"] += 1
+            else:
+                self.judge(error)
+
+
+@asynccontextmanager
+async def fuzzed(database: Database, folder: Path) -> AsyncIterator[Fuzzed]:
+    config = Config(
+        listen_port=0,
+        data_dir=folder,
+        database_url=SecretStr(database.app_dsn),
+        caller_calls_per_second=0,
+        log_level="error",
+    )
+    async with running(config) as server, aio.insecure_channel(server.address) as channel:
+        one = Fuzzed(server, channel)
+        await one.seat_two()
+        yield one
+
+
+async def every_example(
+    fuzz: Fuzzed,
+    examples: int,
+    calls: st.SearchStrategy[Any],
+    send: Callable[..., Coroutine[Any, Any, None]],
+) -> None:
+    """Send what Hypothesis thinks of: it thinks in a thread, the calls are made in this loop."""
+    loop = asyncio.get_running_loop()
+
+    @settings(DETERMINISTIC, max_examples=examples)
+    @given(calls, fuzz.callers())
+    def each(call: Any, metadata: Any) -> None:
+        asyncio.run_coroutine_threadsafe(send(*call, metadata), loop).result(2 * ANSWER_S)
+
+    await asyncio.to_thread(each)
+
+
+@pytest.mark.timeout(60)
+async def test_every_call_is_answered_or_refused_with_a_reason(
+    database: Database, tmp_path: Path
+) -> None:
+    async with fuzzed(database, tmp_path) as fuzz:
+        calls = st.sampled_from(UNARY).flatmap(
+            lambda name: st.tuples(st.just(name), payloads(METHODS[name], fuzz.match_ids))
+        )
+        await every_example(fuzz, 600, calls, fuzz.call)
+        assert {"OK", "oversized", "MALFORMED_FIELD", "MATCH_NOT_FOUND"} <= set(fuzz.answers)
+
+
+@pytest.mark.timeout(60)
+async def test_every_watch_catches_up_or_is_refused_with_a_reason(
+    database: Database, tmp_path: Path
+) -> None:
+    async with fuzzed(database, tmp_path) as fuzz:
+        calls = st.tuples(payloads(METHODS["WatchMatch"], fuzz.match_ids))
+        await every_example(fuzz, 100, calls, fuzz.watch)
+        assert {"OK", "oversized", "MALFORMED_FIELD"} <= set(fuzz.answers)
+
+
+@pytest.mark.timeout(60)
+async def test_every_request_of_a_session_is_answered_or_refused_with_a_reason(
+    database: Database, tmp_path: Path
+) -> None:
+    async with fuzzed(database, tmp_path) as fuzz:
+        requests = payloads(METHODS["PlaySession"], fuzz.match_ids)
+        calls = st.tuples(st.lists(requests, max_size=4))
+        await every_example(fuzz, 100, calls, fuzz.hold_session)
+        assert {"OK", "oversized", "MALFORMED_FIELD"} <= set(fuzz.answers)

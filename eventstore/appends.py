@@ -99,21 +99,18 @@ LEFT JOIN events e ON e.stream_id = w.stream_id AND e.version = w.version
 class Pending:
     """One append on its way: the hashes of its records, its outcome, its caller's future."""
 
-    __slots__ = ("append", "future", "hashes", "head", "key", "outcome", "size_bytes", "stream_id")
+    __slots__ = ("append", "future", "hashes", "head", "key", "outcome")
 
     def __init__(self, append: Append, future: asyncio.Future[Head] | None = None) -> None:
         self.append = append
         self.future = future
         self.outcome: Head | StoreError | None = None
-        self.stream_id = stream_id = append.stream_id
-        self.key: int = stream_id.int  # an int is hashed and compared faster than the id that it is
+        self.key: int = append.stream_id.int  # hashed and compared faster than the id that it is
         self.hashes: list[bytes] = []
-        self.size_bytes = 0
         link = append.previous_hash
         for record in append.records:
             link = next_hash(link, record)
             self.hashes.append(link)
-            self.size_bytes += len(record)
         self.head = Head(append.expected_version + len(self.hashes), link)
 
     def tell(self) -> None:
@@ -158,7 +155,7 @@ def _heads(batch: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequen
 
 def _first_heads(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
     return (
-        [pending.stream_id for pending in batch],
+        [pending.append.stream_id for pending in batch],
         [pending.head.version for pending in batch],
         [pending.head.hash for pending in batch],
         [_due_at(pending.append) for pending in batch],
@@ -177,7 +174,7 @@ def _records(new: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequen
             records = zip(pending.append.records[:end], pending.hashes[:end], strict=True)
             first = pending.append.expected_version + 1
             rows.extend(
-                (pending.stream_id, version, record, record_hash)
+                (pending.append.stream_id, version, record, record_hash)
                 for version, (record, record_hash) in enumerate(records, start=first)
             )
     return tuple([row[column] for row in rows] for column in range(4))
@@ -185,9 +182,11 @@ def _records(new: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequen
 
 def _lobby_rows(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
     rows = [(each, row) for each in batch if (row := each.append.lobby) is not None]
-    seats = [(each.stream_id, name, row.opened_at) for each, row in rows for name in row.players]
+    seats = [
+        (each.append.stream_id, name, row.opened_at) for each, row in rows for name in row.players
+    ]
     return (
-        [each.stream_id for each, _ in rows],
+        [each.append.stream_id for each, _ in rows],
         [row.status for _, row in rows],
         [row.opened_at for _, row in rows],
         [each.head.version for each, _ in rows],
@@ -202,7 +201,7 @@ async def explain(
     """Why appends were not let in, or that they were, by an earlier sending with a lost answer."""
     rows = await connection.fetch(
         _LOOK,
-        [pending.stream_id for pending in losers],
+        [pending.append.stream_id for pending in losers],
         [pending.head.version for pending in losers],
     )
     found = {row["stream_id"].int: row for row in rows}
@@ -210,19 +209,21 @@ async def explain(
     for pending in losers:
         row, expected = found.get(pending.key), pending.append.expected_version
         if row is None:
-            outcomes[pending.key] = VersionConflict(pending.stream_id, expected, 0)
+            outcomes[pending.key] = VersionConflict(pending.append.stream_id, expected, 0)
         elif resent and row["hash_there"] == pending.head.hash:
             outcomes[pending.key] = pending.head
         elif row["version"] == expected and row["head_hash"] != pending.append.previous_hash:
-            outcomes[pending.key] = ChainMismatch(pending.stream_id, expected)
+            outcomes[pending.key] = ChainMismatch(pending.append.stream_id, expected)
         else:
-            outcomes[pending.key] = VersionConflict(pending.stream_id, expected, row["version"])
+            outcomes[pending.key] = VersionConflict(
+                pending.append.stream_id, expected, row["version"]
+            )
     return outcomes
 
 
 def given_up(pending: Pending, cause: Exception, *, resent: bool) -> StoreError:
     """The error for an append whose sending failed for as long as patience lasts."""
     if resent:
-        unknown = AppendOutcomeUnknown(pending.stream_id, pending.append.expected_version)
+        unknown = AppendOutcomeUnknown(pending.append.stream_id, pending.append.expected_version)
         return caused(unknown, cause)
     return caused(StoreUnavailable(f"the database does not answer: {type(cause).__name__}"), cause)

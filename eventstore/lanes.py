@@ -111,7 +111,7 @@ class Lane:
                 later.append(pending)
                 continue
             batch[pending.key] = pending
-            size_bytes += pending.size_bytes
+            size_bytes += sum(map(len, pending.append.records))
         waiting.extendleft(reversed(later))
         return sorted(batch.values(), key=attrgetter("key"))
 

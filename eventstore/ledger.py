@@ -240,7 +240,7 @@ class Ledger:
                 if isinstance(outcome, Head):
                     return  # the coins moved with it
                 raise outcome
-            match_id = pending.stream_id
+            match_id = pending.append.stream_id
             stakes = [Stake(*row) for row in await connection.fetch(_STAKES, match_id)]
             books = Books(await _locked(connection, players_of(moves, stakes)), stakes)
             for move in moves:

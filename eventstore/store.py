@@ -199,18 +199,18 @@ class EventStore:
         return tail.follow(lambda: connect(self._dsn, self._limits), self._limits, after)
 
     def _check(self, append: Append) -> None:
-        if not 0 < len(append.records) <= self._limits.append_records:
-            raise ValueError(
-                f"an append has 1 to {self._limits.append_records} records: {len(append.records)}"
-            )
-        if max(map(len, append.records)) > self._limits.record_bytes:
-            raise ValueError(f"a record has at most {self._limits.record_bytes} bytes")
-        if append.expected_version < 0 or len(append.previous_hash) != HASH_SIZE_BYTES:
+        _, expected_version, previous_hash, records, _, lobby_row = append
+        limits = self._limits
+        if not 0 < len(records) <= limits.append_records:
+            raise ValueError(f"an append has 1 to {limits.append_records} records: {len(records)}")
+        if max(map(len, records)) > limits.record_bytes:
+            raise ValueError(f"a record has at most {limits.record_bytes} bytes")
+        if expected_version < 0 or len(previous_hash) != HASH_SIZE_BYTES:
             raise ValueError(
                 f"an append needs a version from 0 and a hash of {HASH_SIZE_BYTES} bytes"
             )
-        if append.lobby is not None and len(append.lobby.summary) > self._limits.summary_bytes:
-            raise ValueError(f"a lobby summary has at most {self._limits.summary_bytes} bytes")
+        if lobby_row is not None and len(lobby_row.summary) > limits.summary_bytes:
+            raise ValueError(f"a lobby summary has at most {limits.summary_bytes} bytes")
 
     async def _connect_lane(self) -> Connection:
         return await connect(self._dsn, self._limits, lane=True)

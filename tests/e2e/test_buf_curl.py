@@ -1,148 +1,111 @@
-"""A client that is none of ours: `buf curl`, which knows nothing but what reflection tells it."""
+"""A foreign client: `buf curl` knows nothing of us but what reflection tells it."""
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from google.protobuf.message import Message
-from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, LocalizedMessage
-from pydantic import SecretStr
+from google.rpc import error_details_pb2
 
-from service.config import Config
-from service.server import SERVICES, Running, running
 from tests.conftest import Database
+from tests.terminal import SECONDS, Server, Terminal
 
-M = TypeVar("M", bound=Message)
 BUF = Path(sys.executable).with_name("buf")
 SERVICE = "durak.v1.MatchService"
-FAILED_PRECONDITION = 9
-INVALID_ARGUMENT = 3
-UNAUTHENTICATED = 16
-HANDLED = 3
-"""buf's exit status is the code of gRPC, shifted by so many bits."""
 
 
 class BufCurl:
-    """`buf curl` against one server, with a home of its own."""
+    """`buf curl` against a server, with a token."""
 
-    def __init__(self, server: Running, home: Path) -> None:
-        self._server = server
-        self._home = home
+    def __init__(self, address: str, token: str) -> None:
+        self._address = address
+        self._token = token
 
-    async def run(self, path: str, *arguments: str) -> tuple[int, str, str]:
-        """Exit status, output, and what it said beside it."""
-        process = await asyncio.create_subprocess_exec(
-            *(str(BUF), "curl", "--http2-prior-knowledge", "--protocol", "grpc"),
-            *arguments,
-            f"http://{self._server.address}{path}",
-            env={"HOME": str(self._home), "PATH": ""},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, said = await asyncio.wait_for(process.communicate(), 20)
-        assert process.returncode is not None
-        return process.returncode, out.decode(), said.decode()
-
-    async def call(self, who: str, method: str, **request: Any) -> Any:
-        """The answer to a call, or its error, as JSON; `who` may be nobody."""
-        header = ["--header", f"authorization: Bearer {self._token(who)}"] if who else []
-        data = ["--data", json.dumps(request)]
-        status, out, said = await self.run(f"/{SERVICE}/{method}", *header, *data)
-        if status == 0:
-            return json.loads(out)
-        error = json.loads(said)
-        error["grpc_status"] = status >> HANDLED
-        return error
-
-    async def view(self, who: str, method: str, **request: Any) -> Any:
-        answer = await self.call(who, method, **request)
-        assert "view" in answer, answer
-        return answer["view"]
-
-    def _token(self, who: str) -> str:
-        server = self._server
-        assert server.development_key is not None
-        return server.development_key.mint(
-            who,
-            issuer=server.config.token_issuer,
-            audience=server.config.token_audience,
-            lifetime_seconds=600,
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [BUF, "curl", "--http2-prior-knowledge", "--protocol", "grpc", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
         )
 
+    def call(self, method: str, request: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+        return self.run(
+            "--header", f"authorization: Bearer {self._token}",
+            "--header", "accept-language: ru",
+            "--data", json.dumps(request),
+            f"http://{self._address}/{SERVICE}/{method}",
+        )  # fmt: skip
 
-def detail(error: Any, kind: type[M]) -> M:
-    """The detail of an error of this kind; buf tells its type, and gives it as base64."""
-    name = kind.DESCRIPTOR.full_name
-    (value,) = (one["value"] for one in error["details"] if one["type"] == name)
-    return kind.FromString(base64.b64decode(value + "=" * (-len(value) % 4)))
+    def view(self, method: str, **request: Any) -> dict[str, Any]:
+        """The view that a command answers with. Commands get a new request id."""
+        answer = self.call(method, {"request_id": str(uuid4()), **request})
+        assert answer.returncode == 0, answer.stderr
+        view: dict[str, Any] = json.loads(answer.stdout)["view"]
+        return view
 
 
-def config(database: Database, folder: Path) -> Config:
-    return Config(listen_port=0, data_dir=folder / "data", database_url=SecretStr(database.app_dsn))
+def unpacked(detail: dict[str, str]) -> Message:
+    """A detail of a status as buf shows it: the name of its type, and its bytes (base64)."""
+    kind: type[Message] = getattr(error_details_pb2, detail["type"].removeprefix("google.rpc."))
+    return kind.FromString(base64.b64decode(detail["value"] + "=="))
 
 
-@pytest.mark.timeout(60)
-async def test_it_finds_the_services_and_their_methods_by_reflection(
-    database: Database, tmp_path: Path
+@pytest.fixture
+def terminal(database: Database, tmp_path: Path) -> Terminal:
+    return Terminal(database, tmp_path)
+
+
+@pytest.fixture
+def server(terminal: Terminal) -> Iterator[Server]:
+    with terminal.serving() as running:
+        yield running
+
+
+def test_a_foreign_client_lists_the_services_opens_a_table_plays_and_reads_an_error(
+    terminal: Terminal, server: Server
 ) -> None:
-    async with running(config(database, tmp_path)) as server:
-        curl = BufCurl(server, tmp_path)
-        status, listed, said = await curl.run("", "--list-services")
-        assert status == 0, said
-        assert {*SERVICES, "grpc.health.v1.Health"} <= set(listed.split())
-        status, listed, said = await curl.run("", "--list-methods")
-        assert status == 0, said
-        assert f"{SERVICE}/PlaySession" in listed.split()
+    token = terminal.durak("token", "anna").stdout.strip()
+    curl = BufCurl(server.address, token)
 
+    listed = curl.run("--list-methods", f"http://{server.address}")
+    assert listed.returncode == 0, listed.stderr
+    assert {f"{SERVICE}/OpenTable", f"{SERVICE}/Play", f"{SERVICE}/WatchMatch"} <= set(
+        listed.stdout.split()
+    )
 
-@pytest.mark.timeout(60)
-async def test_it_opens_a_table_plays_and_reads_why_it_is_refused(
-    database: Database, tmp_path: Path
-) -> None:
-    async with running(config(database, tmp_path)) as server:
-        curl = BufCurl(server, tmp_path)
-        settings = {"deck": "DECK_36", "seats": 2, "throwIn": "THROW_IN_ALL"}
-        opened = await curl.view("ann", "OpenTable", requestId=str(uuid4()), settings=settings)
-        match_id = opened["matchId"]
-        for who in ("ann", "bob"):
-            await curl.view(who, "TakeSeat", matchId=match_id, requestId=str(uuid4()))
-        views = {who: await curl.view(who, "GetMatch", matchId=match_id) for who in ("ann", "bob")}
-        attacker, other = sorted(views, key=lambda who: "attack" not in views[who]["moves"])
-        card = views[attacker]["moves"]["attack"][0]
-        play = {"matchId": match_id, "move": {"attack": {"card": card}}}
+    settings = {"deck": "DECK_36", "seats": 2, "transfer": True}
+    match_id = curl.view("OpenTable", settings=settings)["matchId"]
+    curl.view("TakeSeat", match_id=match_id, client_seed="MDEyMzQ1Njc=")
+    boris = BufCurl(server.address, terminal.durak("token", "boris").stdout.strip())
+    boris.view("TakeSeat", match_id=match_id)
 
-        error = await curl.call(other, "Play", requestId=str(uuid4()), **play)
-        assert error["grpc_status"] == FAILED_PRECONDITION
-        info = detail(error, ErrorInfo)
-        assert (info.domain, info.reason) == ("durak.v1", "NOT_YOUR_TURN")
-        assert detail(error, LocalizedMessage).message
+    views = [player.call("GetMatch", {"match_id": match_id}) for player in (curl, boris)]
+    leads = [json.loads(view.stdout)["view"].get("moves", {}).get("attack") for view in views]
+    leader, waits = (curl, boris) if leads[0] else (boris, curl)
+    lead = {"attack": {"card": next(filter(None, leads))[0]}}
 
-        command = {"requestId": str(uuid4()), **play}
-        played = await curl.view(attacker, "Play", **command)
-        assert [one["attackCard"] for one in played["table"]] == [card]
-        again = await curl.view(attacker, "Play", **command)
-        assert again["version"] == played["version"]
+    refused = waits.call(
+        "Play", {"match_id": match_id, "request_id": str(uuid4()), "move": {"take": {}}}
+    )
+    assert refused.returncode != 0
+    error = json.loads(refused.stderr)
+    assert error["code"] == "failed_precondition"
+    info, state, text = map(unpacked, error["details"])
+    assert isinstance(info, error_details_pb2.ErrorInfo)
+    assert (info.domain, info.reason) == ("durak.v1", "NOTHING_LED")
+    assert isinstance(state, error_details_pb2.PreconditionFailure)
+    assert isinstance(text, error_details_pb2.LocalizedMessage)
+    assert text.locale == "ru"
 
-
-@pytest.mark.timeout(60)
-async def test_it_reads_which_fields_are_malformed_and_that_it_is_nobody(
-    database: Database, tmp_path: Path
-) -> None:
-    async with running(config(database, tmp_path)) as server:
-        curl = BufCurl(server, tmp_path)
-        error = await curl.call("ann", "Play", matchId="7", requestId=str(uuid4()))
-        assert error["grpc_status"] == INVALID_ARGUMENT
-        assert detail(error, ErrorInfo).reason == "MALFORMED_FIELD"
-        faults = detail(error, BadRequest).field_violations
-        assert {"match_id", "move"} <= {fault.field for fault in faults}
-
-        error = await curl.call("", "GetMatch", matchId=str(uuid4()))
-        assert error["grpc_status"] == UNAUTHENTICATED
-        assert detail(error, ErrorInfo).domain == "durak.v1"
+    view = leader.view("Play", match_id=match_id, move=lead)
+    assert [card["attackCard"] for card in view["table"]] == [lead["attack"]["card"]]

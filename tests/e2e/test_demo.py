@@ -1,92 +1,113 @@
 """The front door as a newcomer opens it: `durak demo`, then the log of its match."""
 
+import asyncio
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from tests.conftest import Database
+from service.cli.main import durak
+from tests.conftest import Database, execute
+from tests.terminal import Terminal
 
 
-def durak(*arguments: str, database: Database, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "DURAK_DATABASE_URL": database.app_dsn,
-        "DURAK_DATA_DIR": str(folder),
-    }
-    command = [sys.executable, "-c", "from service.cli.main import main; main()", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=100, check=False
-    )
+@pytest.fixture
+def terminal(database: Database, tmp_path: Path) -> Terminal:
+    return Terminal(database, tmp_path)
 
 
 @pytest.mark.timeout(120)
-def test_the_demo_replays_its_match_and_the_log_can_be_read(
-    database: Database, tmp_path: Path
-) -> None:
-    demo = durak("demo", database=database, folder=tmp_path)
+def test_the_demo_replays_its_match_and_the_log_can_be_read(terminal: Terminal) -> None:
+    demo = terminal.durak("demo")
 
     assert demo.returncode == 0, demo.stderr
     first, *transcript, last = demo.stdout.splitlines()
     told = re.fullmatch(r"replay identical: (\d+) events", last)
     assert told is not None
     events = int(told[1])
-    assert [int(line[:5]) for line in transcript] == list(range(1, events + 1))
-    assert "finished:" in transcript[-1]
+    numbers = [int(line[:5]) for line in transcript if line[:5].strip().isdigit()]
+    assert numbers == list(range(1, events + 1))
+    bouts = [int(bout) for bout in re.findall(r"^Bout (\d+): ", demo.stdout, re.MULTILINE)]
+    assert bouts == list(range(1, len(bouts) + 1)) != []
+    assert re.search(r"is the durak|A draw between", transcript[-1])
 
     match_id = first.removeprefix("match ")
-    replayed = durak("replay", match_id, "--spectator", database=database, folder=tmp_path)
+    assert match_id in terminal.durak("matches").stdout
+    replayed = terminal.durak("replay", match_id, "--spectator")
     assert replayed.stdout.splitlines() == transcript
 
-    exported = durak("export", match_id, database=database, folder=tmp_path).stdout.splitlines()
+    exported = terminal.durak("export", match_id).stdout.splitlines()
     assert [json.loads(line)["version"] for line in exported] == list(range(1, events + 1))
 
-    shown = durak("show", match_id, "--at", "6", database=database, folder=tmp_path).stdout
-    hands = re.findall(r"hand of seat \d: (.*)", shown)
-    assert [len(hand.split()) for hand in hands] == [6, 6, 6, 6]
-    closed = durak("show", match_id, "--at", "6", "--as", "0", database=database, folder=tmp_path)
-    assert hands[0] in closed.stdout
-    assert not any(hand in closed.stdout for hand in hands[1:])
+    shown = terminal.durak("show", match_id, "--at", "6").stdout
+    hands = re.findall(r"Hand of \w+: (.*)", shown)
+    assert [len(hand.replace("│ ", "").split()) for hand in hands] == [6, 6, 6, 6]
+    closed = terminal.durak("show", match_id, "--at", "6", "--as", "0").stdout
+    assert f"Your hand: {hands[0]}" in closed
+    assert not any(hand in closed for hand in hands[1:])
+    open_to_all = terminal.durak("show", match_id, "--at", "6", "--spectator").stdout
+    assert not any(hand in open_to_all for hand in hands)
 
 
-def test_a_match_that_is_not_there_is_one_clear_sentence(
-    database: Database, tmp_path: Path
-) -> None:
+def test_a_log_that_was_changed_is_not_told(terminal: Terminal) -> None:
+    match_id = terminal.durak("demo").stdout.splitlines()[0].removeprefix("match ")
+    asyncio.run(
+        execute(
+            terminal.database.owner_dsn,
+            "ALTER TABLE events DISABLE TRIGGER USER",
+            "UPDATE events SET record = record || '\\x00' "
+            f"WHERE stream_id = '{match_id}' AND version = 7",
+        )
+    )
+
+    told = terminal.durak("replay", match_id)
+
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr == "Error: the log is corrupt: the hash chain breaks at version 7\n"
+
+
+def test_a_match_that_is_not_there_is_one_clear_sentence(terminal: Terminal) -> None:
     missing = "00000000-0000-8000-8000-000000000000"
 
-    shown = durak("show", missing, database=database, folder=tmp_path)
+    shown = terminal.durak("show", missing)
 
     assert shown.returncode == 1
     assert shown.stderr == f"Error: there is no match {missing} in this database\n"
 
 
 def test_a_database_that_is_away_is_exit_code_3(tmp_path: Path) -> None:
-    away = Database("away", "", "postgresql://nobody@127.0.0.1:1/none")
+    away = Terminal(Database("away", "", "postgresql://nobody@127.0.0.1:1/none"), tmp_path)
 
-    shown = durak("show", "00000000-0000-8000-8000-000000000000", database=away, folder=tmp_path)
+    shown = away.durak("show", "00000000-0000-8000-8000-000000000000")
 
     assert shown.returncode == 3
     assert shown.stderr.startswith("durak: the database cannot be reached")
 
 
-def test_a_wrong_setting_is_named_and_is_exit_code_2(database: Database, tmp_path: Path) -> None:
-    served = durak("serve", "--port", "70000", database=database, folder=tmp_path)
+def test_a_wrong_setting_is_named_and_is_exit_code_2(terminal: Terminal) -> None:
+    served = terminal.durak("serve", "--port", "70000")
 
     assert served.returncode == 2
     assert "--port" in served.stderr
 
 
-def test_a_token_has_three_parts_and_nothing_else_is_printed(
-    database: Database, tmp_path: Path
-) -> None:
-    made = durak("token", "anna", "--role", "auditor", database=database, folder=tmp_path)
+def test_a_token_has_three_parts_and_nothing_else_is_printed(terminal: Terminal) -> None:
+    made = terminal.durak("token", "anna", "--role", "auditor")
 
     assert made.returncode == 0, made.stderr
     header, claims, signature = made.stdout.strip().split(".")
     assert header
     assert claims
     assert signature
+
+
+@pytest.mark.parametrize(
+    "command", ["serve", "token", "migrate", "play", "demo", "matches", "show", "replay", "export"]
+)
+def test_every_command_helps(command: str) -> None:
+    helped = CliRunner().invoke(durak, [command, "--help"])
+
+    assert helped.exit_code == 0
+    assert helped.output.startswith(f"Usage: durak {command} [OPTIONS]")

@@ -1,0 +1,179 @@
+"""`durak play` as a person meets it: whole matches, lost connections, Ctrl-C, colours."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from eventstore import EmbeddedPostgres
+from tests.conftest import TEMPLATE, Database, execute
+from tests.terminal import COMMAND, SECONDS, Server, Terminal, interrupt, kill, wait_for
+
+ALWAYS_THE_FIRST = "1\n" * 2000
+RESULT = r"is the durak|A draw between"
+
+
+@pytest.fixture(scope="module")
+def terminal(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Terminal:
+    """A database and a data folder for the whole module."""
+    name = f"test_{uuid4().hex}"
+    asyncio.run(
+        execute(postgres.owner_dsn("postgres"), f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+    )
+    database = Database(name, postgres.owner_dsn(name), postgres.app_dsn(name))
+    return Terminal(database, tmp_path_factory.mktemp("durak"))
+
+
+@pytest.fixture(scope="module")
+def server(terminal: Terminal) -> Iterator[Server]:
+    """A server that no test stops."""
+    with terminal.serving() as running:
+        yield running
+
+
+def play(terminal: Terminal, server: Server, *more: str) -> subprocess.Popen[str]:
+    return terminal.start("play", "--server", server.address, "--name", "Anna", *more)
+
+
+def answer(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(f"{text}\n")
+    process.stdin.flush()
+
+
+def test_a_script_plays_a_whole_match_against_bots(terminal: Terminal, server: Server) -> None:
+    played = terminal.durak(
+        "play", "--server", server.address, "--name", "Anna", "--seats", "3", "--transfer",
+        answers=ALWAYS_THE_FIRST,
+    )  # fmt: skip
+
+    assert played.returncode == 0, played.stderr
+    assert re.search(RESULT, played.stdout)
+    assert "\x1b" not in played.stdout  # no terminal, no colours
+    listed = terminal.durak("matches").stdout
+    assert re.search(r" ended +Anna, Bot 1 \(easy\), Bot 2 \(easy\)  \(36 cards, 3 seats", listed)
+
+
+def test_two_people_find_each_other_and_what_one_plays_is_told_to_the_other(
+    terminal: Terminal, server: Server
+) -> None:
+    anna = play(terminal, server, "--bots", "0")
+    match_id = wait_for(anna, "--match ")[-1].split()[-1]
+    listed = terminal.durak("play", "--server", server.address, "--name", "Vera", "--list")
+    assert listed.stdout.startswith(f"{match_id}  1 free  Anna")
+    boris = terminal.start("play", "--server", server.address, "--name", "Boris", "--join")
+    for player in (anna, boris):
+        answer(player, ALWAYS_THE_FIRST)
+    told = [wait_for(player, RESULT) for player in (anna, boris)]
+    kill(anna)
+    kill(boris)
+
+    moves = [
+        [line for line in lines if re.match(r"(Anna|Boris) (leads|beats|throws|transfers)", line)]
+        for lines in told
+    ]
+    assert moves[0] == moves[1] != []
+
+
+def test_R10_6_a_match_goes_on_where_the_connection_broke(terminal: Terminal) -> None:
+    with terminal.serving() as server:
+        anna = play(terminal, server)
+        wait_for(anna, "^Your move")
+        server.process.kill()
+        server.process.wait()
+        wait_for(anna, "The connection is lost")
+    with terminal.serving(server.port):
+        answer(anna, ALWAYS_THE_FIRST)
+        lines = wait_for(anna, RESULT)
+        kill(anna)
+    assert "The connection is back." in lines
+    versions = [line for line in lines if line.startswith("Bout ")]
+    assert len(versions) == len(set(versions))  # nothing is told twice
+
+
+def test_ctrl_c_leaves_the_terminal_and_says_how_to_come_back(
+    terminal: Terminal, server: Server
+) -> None:
+    anna = play(terminal, server)
+    wait_for(anna, "^Your move")
+    said = interrupt(anna)
+    assert anna.returncode == 130
+    match_id = said.split()[-1]
+    assert f"durak play --match {match_id}" in said
+
+    back = terminal.durak(
+        "play", "--server", server.address, "--name", "Anna", "--match", match_id,
+        answers="leave\nleave\n",
+    )  # fmt: skip
+    assert back.returncode == 0, back.stderr
+    assert "The match is abandoned: Anna left." in back.stdout
+
+
+def test_a_pipe_that_ends_leaves_the_match_alone(terminal: Terminal, server: Server) -> None:
+    played = terminal.durak("play", "--server", server.address, "--name", "Anna")
+    assert played.returncode == 0
+    assert "The match goes on without this terminal." in played.stdout
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_cards_are_in_colour_at_a_terminal_unless_no_color_is_set(
+    terminal: Terminal, server: Server, no_color: str, *, coloured: bool
+) -> None:
+    outer, inner = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "play", "--server", server.address, "--name", "Anna"],
+        stdin=inner,
+        stdout=inner,
+        stderr=inner,
+        env=terminal.environment({"NO_COLOR": no_color, "TERM": "xterm-256color"}),
+    )
+    os.close(inner)
+    os.write(outer, b"quit\n")
+    shown = b""
+    while b"Come back with" not in shown:
+        shown += os.read(outer, 4096)
+    assert process.wait(SECONDS) == 0
+    os.close(outer)
+    suits = re.findall(rb"\x1b\[(?:\d+;)*3[124]m", shown)
+    assert bool(suits) == coloured
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("--deck", "24", "--seats", "6"), 1, "This deck is too small"),
+        (("--match", "00000000-0000-8000-8000-000000000000"), 1, "There is no such match"),
+        (("--token", "nonsense"), 1, "Your sign-in was not accepted"),
+        (("--seats", "2", "--bots", "2"), 2, "leave no seat for you"),
+    ],
+)
+def test_a_refusal_is_one_sentence_and_an_exit_code(
+    terminal: Terminal, server: Server, arguments: tuple[str, ...], code: int, sentence: str
+) -> None:
+    refused = terminal.durak("play", "--server", server.address, "--name", "Anna", *arguments)
+    assert refused.returncode == code
+    assert sentence in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_server_that_is_away_is_exit_code_3(terminal: Terminal) -> None:
+    away = terminal.durak("play", "--server", "127.0.0.1:1", "--token", "any")
+    assert away.returncode == 3
+    assert "no answer from 127.0.0.1:1" in away.stderr
+    assert "durak serve" in away.stderr
+
+
+def test_without_a_token_and_a_key_it_says_where_they_come_from(
+    database: Database, tmp_path: Path
+) -> None:
+    lost = Terminal(database, tmp_path).durak("play", "--server", "127.0.0.1:1")
+    assert lost.returncode == 1
+    assert "start a server with `durak serve`" in lost.stderr

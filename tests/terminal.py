@@ -1,0 +1,108 @@
+"""The command line as a person runs it: processes of their own, on a database of the test."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import Database
+
+COMMAND = (sys.executable, "-c", "from service.cli.main import main; main()")
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """Where `durak` is run: its database, its data folder."""
+
+    database: Database
+    folder: Path
+
+    def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        return {
+            **os.environ,
+            "DURAK_DATABASE_URL": self.database.app_dsn,
+            "DURAK_DATA_DIR": str(self.folder),
+            "LC_ALL": "C.UTF-8",
+            "NO_COLOR": "",
+            **(more or {}),
+        }
+
+    def durak(self, *arguments: str, answers: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command to its end; `answers` is its standard input."""
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            input=answers,
+            capture_output=True,
+            text=True,
+            env=self.environment(),
+            timeout=SECONDS,
+            check=False,
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command, all its output on one pipe."""
+        return subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self.environment(),
+        )
+
+    @contextmanager
+    def serving(self, port: int = 0) -> Iterator[Server]:
+        """A server, killed at the end if it still runs."""
+        process = self.start("serve", "--port", str(port))
+        try:
+            lines = wait_for(process, r"durak listens on \S+:\d+")
+            yield Server(process, lines[-1].split()[-1])
+        finally:
+            kill(process)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs."""
+
+    process: subprocess.Popen[str]
+    address: str
+
+    @property
+    def port(self) -> int:
+        return int(self.address.rpartition(":")[2])
+
+
+def wait_for(process: subprocess.Popen[str], pattern: str) -> list[str]:
+    """The lines that a process writes, up to the one that matches."""
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line.rstrip("\n"))
+        if re.search(pattern, line):
+            return lines
+    raise AssertionError(f"{pattern!r} never came:\n" + "\n".join(lines))
+
+
+def interrupt(process: subprocess.Popen[str]) -> str:
+    """Press Ctrl-C, and give what the process writes then."""
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=SECONDS)
+    return output
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """End a process as a power cut would."""
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    process.wait()

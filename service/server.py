@@ -95,7 +95,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         health = Health(SERVICES)
         server = aio.server(interceptors=[interceptor], options=_options(config))
         match_service.add_to_server(engine.servicer, server)
-        _add_public_services(config, server)
+        add_public_services(config, server)
         add_HealthServicer_to_server(health, server)
         health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
         reflection.enable_server_reflection(
@@ -112,7 +112,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         yield Running(config, f"{config.listen_host}:{port}", key)
 
 
-def _add_public_services(config: Config, server: aio.Server) -> None:
+def add_public_services(config: Config, server: aio.Server) -> None:
     """What anyone may call without a token; each address has one allowance for all of it."""
     public_calls = PublicCalls(config)
     sheets = RuleSheets(

@@ -1,0 +1,78 @@
+"""A server with the services that need no token, and clients who have none."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+from grpc import aio
+
+from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
+from durak.v1.rules_service_pb2_grpc import RulesServiceStub
+from service.auth import Authenticator
+from service.config import Config
+from service.errors import STATUS_KEY
+from service.interceptor import Interceptor
+from service.keys import DevelopmentKey
+from service.limits import Limits
+from service.server import add_public_services
+from service.telemetry import Telemetry
+
+Metadata = tuple[tuple[str, str], ...]
+
+
+@asynccontextmanager
+async def public_services(folder: Path, **settings: Any) -> AsyncIterator[aio.Channel]:
+    """A channel to the public services alone, behind the frame of every call."""
+    config = Config(data_dir=folder, **settings)
+    authenticator = Authenticator(
+        DevelopmentKey.in_folder(folder),
+        issuer=config.token_issuer,
+        audience=config.token_audience,
+        leeway_seconds=0,
+        cache_size=10,
+    )
+    interceptor = Interceptor(
+        authenticator,
+        Limits(config),
+        Telemetry(None, None),
+        session_grace_seconds=config.session_grace_seconds,
+        log_calls=False,
+    )
+    options = [("grpc.max_receive_message_length", config.receive_limit_bytes)]
+    server = aio.server(interceptors=[interceptor], options=options)
+    add_public_services(config, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            yield channel
+    finally:
+        await server.stop(None)
+
+
+def rules(channel: aio.Channel) -> Any:
+    return RulesServiceStub(channel)
+
+
+def practice(channel: aio.Channel) -> Any:
+    return PracticeServiceStub(channel)
+
+
+def speaking(language: str) -> Metadata:
+    return (("accept-language", language),)
+
+
+def refused(error: aio.AioRpcError) -> tuple[grpc.StatusCode, str]:
+    """The code and the reason of a refusal."""
+    status = status_pb2.Status()
+    for key, value in error.trailing_metadata() or ():
+        if key == STATUS_KEY:
+            status.ParseFromString(value)  # type: ignore[arg-type] # a binary key has bytes
+    info = error_details_pb2.ErrorInfo()
+    assert status.details[0].Unpack(info)
+    return error.code(), info.reason

@@ -75,17 +75,21 @@ class Client:
         patience_seconds: float = PATIENCE_SECONDS,
         on_break: Callable[[bool], None] = lambda _: None,
     ) -> None:
-        """`certificate` is a PEM file of authorities to trust; without it there is no TLS."""
+        """`certificate` is a PEM file of authorities to trust; without it there is no TLS.
+
+        An empty `token` is none: it does for the calls that are open to anyone.
+        """
         self._address = address
-        self._metadata = (("authorization", f"Bearer {token}"), ("accept-language", language))
+        authorization = (("authorization", f"Bearer {token}"),) if token else ()
+        self._metadata = (*authorization, ("accept-language", language))
         self._patience_seconds = patience_seconds
         self._on_break = on_break
         if certificate is None:
-            self._channel = aio.insecure_channel(address, options=_KEEPALIVE)
+            self.channel = aio.insecure_channel(address, options=_KEEPALIVE)
         else:
             credentials = grpc.ssl_channel_credentials(certificate.read_bytes())
-            self._channel = aio.secure_channel(address, credentials, options=_KEEPALIVE)
-        self.stub = MatchServiceStub(self._channel)
+            self.channel = aio.secure_channel(address, credentials, options=_KEEPALIVE)
+        self.stub = MatchServiceStub(self.channel)
 
     async def __aenter__(self) -> Self:
         return self
@@ -96,7 +100,7 @@ class Client:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._channel.close()
+        await self.channel.close()
 
     async def call(
         self, method: Callable[..., Awaitable[_Answer]], request: Message, *, repeats: bool = True

@@ -27,6 +27,7 @@ class Game:
         self._story = Story(say)
         self._view = TableView()
         self._offered: Sequence[Choice] = ()
+        self._shown: tuple[list[str], str] = ([], "")  # the moves and the table last told
         self._caught_up = False
         self._leaving = False
         self._reading = False
@@ -86,13 +87,15 @@ class Game:
     def _offer(self, *, beside_table: bool) -> None:
         """Tell whose move it is, and what the person can do; cards only where they are not yet."""
         view, names = self._view, names_in(self._view.seats, self._say)
+        before = self._shown
         self._offered = choices(view, names, self._say)
+        self._shown = [choice.text for choice in self._offered], on_table(view)
         if view.phase == PHASE_WAITING:
             free = sum(not seat.taken for seat in view.seats)
             self._print(self._say("seats-missing", count=free, match=self._match_id), "dim")
         elif not self._offered:
             self._print(self._say("turn-others", players=names.join(view.on_clock)), "dim")
-        else:
+        elif self._shown != before:  # a pass of somebody else changes nothing for us
             if not beside_table:
                 self._print_cards(view)
             self._print(self._say("turn-yours", until=_until(view)), "bold")

@@ -23,6 +23,8 @@ from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.demo import demo
 from service.cli.log import export, matches, replay, show
 from service.cli.play import play
+from service.cli.practice import practice
+from service.cli.rules import rules
 from service.cli.tokens import development_token
 from service.config import Config
 from service.keys import KeySetError
@@ -111,7 +113,7 @@ async def _migrate(config: Config) -> None:
         await asyncio.to_thread(postgres.release)
 
 
-for _command in (play, demo, matches, show, replay, export):
+for _command in (play, demo, matches, show, replay, export, practice, rules):
     durak.add_command(_command)
 
 

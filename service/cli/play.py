@@ -33,7 +33,7 @@ _LEVELS: Final = MappingProxyType(
         if level != BotLevel.BOT_LEVEL_UNSPECIFIED
     }
 )
-_CIRCLES: Final = MappingProxyType(
+CIRCLES: Final = MappingProxyType(
     {"all": ThrowIn.THROW_IN_ALL, "neighbours": ThrowIn.THROW_IN_NEIGHBOURS}
 )
 # What a table has where neither the person nor the preset says otherwise.
@@ -59,7 +59,7 @@ class Plan:
 @click.option("--list", "only_list", is_flag=True, help="List the tables with free seats, no more.")
 @click.option("--deck", type=click.Choice(["24", "36", "52"]), help="Cards. [default: 36]")
 @click.option("--seats", type=click.IntRange(2, 6), help="Seats. [default: 2]")
-@click.option("--throw-in", type=click.Choice(list(_CIRCLES)), help="Who throws in. [default: all]")
+@click.option("--throw-in", type=click.Choice(list(CIRCLES)), help="Who throws in. [default: all]")
 @click.option("--transfer/--no-transfer", default=None, help="Perevodnoy, or podkidnoy (default).")
 @click.option("--draws/--no-draws", default=None, help="Can it be a draw? [default: yes]")
 @click.option("--five-card-opening", is_flag=True, default=None, help="Five cards at first.")
@@ -94,7 +94,7 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
     Ctrl-C leaves the terminal, not the match: come back with --match.
     """
     config = Config() if given["data_dir"] is None else Config(data_dir=given["data_dir"])
-    settings = _settings(given)
+    settings = settings_of(given)
     bots = given["bots"]
     if bots is not None and given["seats"] is not None and bots >= given["seats"]:
         raise click.UsageError(f"{bots} bots leave no seat for you at a table of {given['seats']}")
@@ -118,12 +118,12 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
         context.exit(EXIT_INTERRUPTED)
 
 
-def _settings(given: dict[str, Any]) -> Settings:
+def settings_of(given: dict[str, Any]) -> Settings:
     """The settings asked for; the preset's own are left to the server."""
     asked = {
         "deck": None if given["deck"] is None else int(given["deck"]),
         "seats": given["seats"],
-        "throw_in": _CIRCLES.get(given["throw_in"]),
+        "throw_in": CIRCLES.get(given["throw_in"]),
         "transfer": given["transfer"],
         "draw_allowed": given["draws"],
         "five_card_opening": given["five_card_opening"],

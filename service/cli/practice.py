@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import click
 
@@ -72,7 +72,7 @@ class _Lesson:
         self._print = new_console().print
         self._runner = asyncio.Runner()
 
-    def __enter__(self) -> "_Lesson":
+    def __enter__(self) -> Self:
         self._client = self._runner.run(self._opened())
         self._stub = PracticeServiceStub(self._client.channel)
         return self

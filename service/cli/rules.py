@@ -49,9 +49,7 @@ def rules(**given: Any) -> None:  # noqa: ANN401 - the options above
 
 
 async def _rules(address: str, given: dict[str, Any]) -> None:
-    async with Client(
-        address, "", language=given["language"], certificate=given["ca"]
-    ) as client:
+    async with Client(address, "", language=given["language"], certificate=given["ca"]) as client:
         stub = RulesServiceStub(client.channel)
         console = new_console()
         if given["presets"]:

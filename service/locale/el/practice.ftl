@@ -82,3 +82,17 @@ outcome-loss = Χάσατε.
 outcome-win-later = Αν παίξετε και οι δύο όσο γίνεται καλύτερα, κερδίζετε.
 outcome-draw-later = Αν παίξετε και οι δύο όσο γίνεται καλύτερα, βγαίνει ισοπαλία.
 outcome-loss-later = Αν παίξετε και οι δύο όσο γίνεται καλύτερα, χάνετε.
+
+list-heading = Ασκήσεις, από τις πιο εύκολες:
+list-line = { $number }. { $title } (δυσκολία { $difficulty })
+ask-puzzle = Ποια; Γράψτε αριθμό· με Enter η πρώτη.
+ask-choice = Τι κάνετε; Γράψτε αριθμό:
+ask-number = Γράψτε αριθμό από 1 ως { $last }.
+verdict-right = Σωστά.
+verdict-wrong = Όχι το καλύτερο.
+continuation = Πώς συνεχίζεται, αν παίξουν και οι δύο όσο γίνεται καλύτερα:
+menu-next = Η επόμενη άσκηση
+menu-again = Η ίδια άσκηση ξανά
+menu-list = Όλες οι ασκήσεις
+menu-match = Ολόκληρη παρτίδα με μποτ
+menu-leave = Έξοδος

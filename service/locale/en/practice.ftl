@@ -82,3 +82,17 @@ outcome-loss = You lose.
 outcome-win-later = With best play by both, you win from here.
 outcome-draw-later = With best play by both, it comes to a draw from here.
 outcome-loss-later = With best play by both, you lose from here.
+
+list-heading = Puzzles, the easiest first:
+list-line = { $number }. { $title } (difficulty { $difficulty })
+ask-puzzle = Which one? A number, or Enter for the first.
+ask-choice = What do you do? A number:
+ask-number = A number from 1 to { $last }, please.
+verdict-right = Right.
+verdict-wrong = Not the best.
+continuation = How it goes on when both play their best:
+menu-next = The next puzzle
+menu-again = The same puzzle again
+menu-list = All puzzles
+menu-match = A full match against a bot
+menu-leave = Leave

@@ -85,3 +85,17 @@ outcome-loss = Вы проиграли.
 outcome-win-later = Если оба дальше играют лучшим образом, вы выигрываете.
 outcome-draw-later = Если оба дальше играют лучшим образом, будет ничья.
 outcome-loss-later = Если оба дальше играют лучшим образом, вы проигрываете.
+
+list-heading = Задачи, начиная с лёгких:
+list-line = { $number }. { $title } (сложность { $difficulty })
+ask-puzzle = Какую? Введите номер; Enter — первая.
+ask-choice = Что делаете? Введите номер:
+ask-number = Введите число от 1 до { $last }.
+verdict-right = Верно.
+verdict-wrong = Не лучший ход.
+continuation = Дальше, если оба играют лучшим образом:
+menu-next = Следующая задача
+menu-again = Та же задача ещё раз
+menu-list = Все задачи
+menu-match = Полная партия против бота
+menu-leave = Выйти

@@ -112,7 +112,10 @@ async def wait_as_advised(error: aio.AioRpcError) -> None:
         (advice,) = (
             one for one in answer_of(error).details if isinstance(one, error_details_pb2.RetryInfo)
         )
-        await asyncio.sleep(advice.retry_delay.ToTimedelta().total_seconds())
+        loop = asyncio.get_running_loop()
+        advised = loop.time() + advice.retry_delay.ToTimedelta().total_seconds()
+        while (early_s := advised - loop.time()) > 0:
+            await asyncio.sleep(early_s)
 
 
 class Load:

@@ -113,9 +113,10 @@ async def wait_as_advised(error: aio.AioRpcError) -> None:
             one for one in answer_of(error).details if isinstance(one, error_details_pb2.RetryInfo)
         )
         loop = asyncio.get_running_loop()
-        advised = loop.time() + advice.retry_delay.ToTimedelta().total_seconds()
-        while (early_s := advised - loop.time()) > 0:
-            await asyncio.sleep(early_s)
+        advised = loop.create_future()
+        delay_s = advice.retry_delay.ToTimedelta().total_seconds()
+        loop.call_later(delay_s, advised.set_result, None)
+        await advised
 
 
 class Load:

@@ -59,7 +59,11 @@ def decide(match: Match, seat: int, move: Move) -> list[Event] | Refusal:
             )
         case _:
             raise ValueError("a move of no kind: check the request before deciding it")
-    return deed if isinstance(deed, Refusal) else with_consequences(match, deed)
+    if isinstance(deed, Refusal):
+        return deed
+    if deed.HasField("attacked") and not match.taking:
+        return [deed]  # nothing follows from a card that waits to be beaten
+    return with_consequences(match, deed)
 
 
 # --- the checks, in the order in which their refusals are given -------------------------------

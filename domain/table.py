@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from durak.v1.events_pb2 import SeatTaken, TableOpened
-from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
+from durak.v1.settings_pb2 import BOT_LEVEL_UNSPECIFIED, BotLevel, Settings, ThrowIn
 from durak.v1.table_pb2 import SeatView, TableView
 
 MICROSECONDS = 1_000_000
@@ -28,7 +28,7 @@ class Seat:
     @property
     def is_bot(self) -> bool:
         """A bot sits here."""
-        return self.bot_level != BotLevel.BOT_LEVEL_UNSPECIFIED
+        return self.bot_level != BOT_LEVEL_UNSPECIFIED
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,10 @@ class Table:
 
     def seat_of(self, player_id: str) -> int | None:
         """The seat of a player, or None where they do not sit here."""
-        for number, seat in enumerate(self.seats):
-            if seat is not None and seat.player_id == player_id and not seat.is_bot:
-                return number
+        if player_id:  # a bot has none
+            for number, seat in enumerate(self.seats):
+                if seat is not None and seat.player_id == player_id:
+                    return number
         return None
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 SMALLEST_FULL_BATCH = 32
 """Below this a statement's own cost outweighs what it carries."""
 
+QUIET_TURNS = 8
+"""After so many turns of the loop without a further append nobody is about to join the batch."""
+
 
 class Lane:
     """One connection and the appends that wait for it."""
@@ -83,7 +86,7 @@ class Lane:
                     return
                 self._arrived.clear()
                 await self._arrived.wait()
-                await asyncio.sleep(0)  # whoever else is about to append now joins the batch
+            await self._gather()
             batch = self._take(len(answered))
             # The next batch is sent before the callers of the last one wake up: the database works
             # while they do.
@@ -91,6 +94,20 @@ class Lane:
             _tell(answered)
             await sending
             answered = batch
+
+    async def _gather(self) -> None:
+        """Let the loop turn as long as that brings further appends, until a batch is full.
+
+        In a busy process other commands are a few turns away from appending too, and sharing a
+        statement with them costs less than one of their own. In an idle one the turns are empty,
+        and take microseconds.
+        """
+        seen = len(self._waiting)
+        quiet_turns = 0
+        while quiet_turns < QUIET_TURNS and seen < SMALLEST_FULL_BATCH:
+            await asyncio.sleep(0)
+            quiet_turns = 0 if len(self._waiting) > seen else quiet_turns + 1
+            seen = len(self._waiting)
 
     def _take(self, answered: int) -> list[Pending]:
         """The next batch. `answered` callers are about to come back with their next append.

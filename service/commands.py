@@ -17,7 +17,7 @@ from domain.match import Match
 from domain.refusal import Refusal
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
-from durak.v1.events_pb2 import ActorKind, Event
+from durak.v1.events_pb2 import ACTOR_KIND_PLAYER, ActorKind, Event
 from durak.v1.table_pb2 import Move
 from service import fields
 from service.calls import Call
@@ -208,7 +208,7 @@ def _players(target: Target, call: Call, decide: Decide, *, opens: bool = False)
     return Command(
         target.match_id,
         decide,
-        ActorKind.ACTOR_KIND_PLAYER,
+        ACTOR_KIND_PLAYER,
         call.caller.subject,
         target.request_id,
         call.trace_id,

@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC
+from typing import Any
+
+from google.protobuf.message import Message
 
 from durak.v1 import match_service_pb2 as api
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, Move, TableView
@@ -30,6 +33,8 @@ class Game:
         self._shown: tuple[list[str], str] = ([], "")  # the moves and the table last told
         self._caught_up = False
         self._leaving = False
+        self._sending = False
+        self._answered_version = 0  # what our last command led to; views before it are the past
         self._reading = False
         self._answers: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -74,8 +79,14 @@ class Game:
         self._caught_up = True
         if whole:
             self._print_table()
-        if view.phase != PHASE_ENDED:
+        if self._is_current:
             self._offer(beside_table=whole)
+
+    @property
+    def _is_current(self) -> bool:
+        """The view is one to move on: nothing of ours is under way that it does not show yet."""
+        is_past = self._sending or self._view.version < self._answered_version
+        return not is_past and self._view.phase != PHASE_ENDED
 
     def _print(self, text: str, style: str = "") -> None:
         self._terminal.print(text, self._story.trump_suit, style)
@@ -162,16 +173,22 @@ class Game:
                     ),
                 )
 
-    async def _send(self, method: Callable[..., object], request: object) -> None:
+    async def _send(self, method: Callable[..., Any], request: Message) -> None:
         """Send a command; what came of it, the watch tells."""
         offered, self._offered = self._offered, ()
         version = self._view.version
+        self._sending = True
         try:
-            await self._client.call(method, request)  # type: ignore[arg-type] # either command
+            reply = await self._client.call(method, request)
+            self._answered_version = reply.view.version
         except CallRefused as refusal:
             self._print(str(refusal), "bold")
             if self._view.version == version:
                 self._offered = offered  # nothing has changed, so nothing new will be offered
+        finally:
+            self._sending = False
+        if self._view.version != version and self._is_current:
+            self._offer(beside_table=False)  # it came while the answer was under way
 
 
 def _until(view: TableView) -> str:

@@ -136,6 +136,10 @@ class Config(BaseSettings):
     bot_threads: Annotated[int, Field(gt=0, le=64)] = 1
     """How many bots think at the same time."""
 
+    # Coins.
+    opening_balance_coins: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000
+    """What each player has to begin with, from when they first have to do with coins."""
+
     # What the operator sees.
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least severe log lines written. `debug` has one for every call."""

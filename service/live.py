@@ -29,6 +29,8 @@ from eventstore import (
     Append,
     AppendOutcomeUnknown,
     ChainMismatch,
+    CoinMove,
+    InsufficientCoins,
     LobbyRow,
     StoreError,
     VersionConflict,
@@ -37,6 +39,7 @@ from eventstore import (
 from service.commands import Command, Decision
 from service.errors import Refused, refuse
 from service.records import by_command, read_records, records_of
+from service.stakes import coin_moves, open_accounts, too_few_coins
 from service.watch import Change, Views, Watch
 
 if TYPE_CHECKING:
@@ -257,11 +260,13 @@ class LiveMatch:
         now_us = max(self._matches.now_us(), match.time_us)
         records = records_of(match, command, events, now_us)
         lobby = None
+        coins: list[CoinMove] = []
         if any(event.WhichOneof("kind") in _LISTED for event in events):
             after = match.copy()
             for record in records:
                 after.apply(record)
             lobby = _lobby_row(after)
+            coins = coin_moves(match, after, events)
             look_us = self.next_look_us(after, now_us)
         else:
             look_us = self._soonest_look_us(now_us)
@@ -276,8 +281,11 @@ class LiveMatch:
             UNCHANGED if keeps else None if look_us is None else to_datetime(look_us),
             lobby,
         )
+        await open_accounts(self._matches.store.ledger, coins, self._matches.config)
         try:
-            head = await self._matches.store.append(append)
+            head = await self._matches.store.append(append, coins)
+        except InsufficientCoins as error:  # judged on the newest state: the guard comes first
+            raise too_few_coins(error) from error
         except (VersionConflict, ChainMismatch, AppendOutcomeUnknown) as error:
             await self._find_out(error)
             return False

@@ -366,7 +366,10 @@ class Match(State):
         if [(draw.seat, draw.cards[:]) for draw in event.draws] != draws:
             self._corrupt("the wrong cards were drawn")
         for seat, cards in draws:
-            self.hands[seat] |= mask_of(cards)
+            hand = self.hands[seat]
+            for card in cards:
+                hand |= BIT_OF[card]
+            self.hands[seat] = hand
             self.holding |= 1 << seat
             del self.stock[-len(cards) :]
         self._settle_draws()
@@ -429,8 +432,7 @@ class Match(State):
             self._corrupt("the result is not the one that the rules give")
         self.phase = PHASE_ENDED
         self.due = None
-        self.result = Finished()
-        self.result.CopyFrom(event)
+        self.result = event
 
 
 _FOLDS: Final[dict[str | None, Callable[[Match, Any], None]]] = {

@@ -6,7 +6,14 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from domain.table import Table
-from durak.v1.events_pb2 import Finished, Outcome, SeatResult
+from durak.v1.events_pb2 import (
+    OUTCOME_ABANDONED,
+    OUTCOME_DRAW,
+    OUTCOME_PLAYED_OUT,
+    Finished,
+    Outcome,
+    SeatResult,
+)
 
 
 class Result(NamedTuple):
@@ -42,7 +49,7 @@ def _places(
     taken: Sequence[int], result: Result, places: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
     """Seat to place. Empty where the match was no card result (R9.6)."""
-    if result.outcome not in (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW):
+    if result.outcome not in (OUTCOME_PLAYED_OUT, OUTCOME_DRAW):
         return {}
     place_of = {seat: place for place, seat in places}
     last = len(places) + 1  # the durak's, or shared by those in play when R9.5 ends the match
@@ -53,9 +60,11 @@ def shares_of(
     stake: int, taken: Sequence[int], result: Result, places: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
     """Coins that each seat gets back; they always sum to the bank, ``stake * len(taken)``."""
-    if result.outcome == Outcome.OUTCOME_PLAYED_OUT:
+    if not stake:
+        return dict.fromkeys(taken, 0)
+    if result.outcome == OUTCOME_PLAYED_OUT:
         return _shares_by_place(stake * len(taken), taken, places)
-    if result.outcome == Outcome.OUTCOME_ABANDONED:
+    if result.outcome == OUTCOME_ABANDONED:
         return _shares_of_abandoned(stake, taken, result.leaver)
     return dict.fromkeys(taken, stake)  # R12.5
 

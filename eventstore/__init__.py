@@ -21,11 +21,14 @@ Coins move with the events that cause it: `append(…, coins=[TakeStake(player, 
 transaction, and `store.ledger` has the balances and transfers. A player's coins go to a match's
 escrow and come back from it or from its bank; nothing else moves them.
 
+`store.archive` reads matches whole, records and transfers, for audits.
+
 Errors are those of `errors`; each says whether something was stored. `Limits` holds every limit.
 `migrate` brings a database to the newest schema, `EmbeddedPostgres` runs a server for those who
 have none.
 """
 
+from eventstore.archive import Archive, WholeMatch
 from eventstore.binaries import EmbeddedPostgresError
 from eventstore.chain import ChainBroken, first_hash, next_hash, verify
 from eventstore.coins import (
@@ -70,6 +73,7 @@ __all__ = [
     "UNCHANGED",
     "Append",
     "AppendOutcomeUnknown",
+    "Archive",
     "Balance",
     "ChainBroken",
     "ChainMismatch",
@@ -100,6 +104,7 @@ __all__ = [
     "Transfer",
     "TransferKind",
     "VersionConflict",
+    "WholeMatch",
     "first_hash",
     "migrate",
     "next_hash",

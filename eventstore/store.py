@@ -11,6 +11,7 @@ from uuid import UUID
 import asyncpg
 
 from eventstore import lobby, tail
+from eventstore.archive import Archive
 from eventstore.chain import HASH_SIZE_BYTES
 from eventstore.connect import check_fitness, connect, open_pool, patiently
 from eventstore.lanes import Lane
@@ -51,6 +52,7 @@ class EventStore:
 
     def __init__(self, dsn: str, limits: Limits, reads: Pool, coins: Pool) -> None:
         self.ledger = Ledger(reads, coins, limits)
+        self.archive = Archive(reads, limits)
         self._dsn = dsn
         self._limits = limits
         self._reads = reads

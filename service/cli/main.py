@@ -1,7 +1,8 @@
 """The command line `durak`.
 
 Exit codes: 0 all is well; 1 it was refused or has failed; 2 the command was written wrongly;
-3 the server or the database cannot be reached; 130 a person has left with Ctrl-C.
+3 the server or the database cannot be reached; 4 `durak verify` found no fault and no proof;
+130 a person has left with Ctrl-C.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from eventstore import (
     StoreUnavailable,
     migrate,
 )
+from service.cli.audit import audit_command
 from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.demo import demo
 from service.cli.log import export, matches, replay, show
@@ -26,6 +28,7 @@ from service.cli.play import play
 from service.cli.practice import practice
 from service.cli.rules import rules
 from service.cli.tokens import development_token
+from service.cli.verify import verify_command
 from service.config import Config
 from service.keys import KeySetError
 from service.server import Running, StartError, serve_forever
@@ -113,7 +116,9 @@ async def _migrate(config: Config) -> None:
         await asyncio.to_thread(postgres.release)
 
 
-for _command in (play, demo, matches, show, replay, export, practice, rules):
+for _command in (
+    play, demo, matches, show, replay, export, practice, rules, audit_command, verify_command,
+):  # fmt: skip
     durak.add_command(_command)
 
 

@@ -1,0 +1,100 @@
+"""Honest matches, drawn at random by the core, in the database as the service stores them."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from itertools import groupby
+from uuid import UUID
+
+from domain.match import Match
+from domain.view import summary
+from durak.v1.events_pb2 import Record
+from eventstore import (
+    Append,
+    CoinMove,
+    EventStore,
+    Head,
+    LobbyRow,
+    ReturnStake,
+    Settle,
+    TakeStake,
+    first_hash,
+)
+from tests.domain.audit_matches import Told, random_match
+
+OPENING_COINS = 10_000_000
+
+
+async def store_match(store: EventStore, told: Told, commands: int | None = None) -> UUID:
+    """Append a match, its first commands or all: coins with their commands, lobby rows with all.
+
+    Commands that move no coins go together, to save time.
+    """
+    match = Match()
+    players: dict[int, str] = {}
+    head = Head(0, first_hash(UUID(bytes=told.match_id)))
+    waiting: list[Record] = []
+    groups = [list(group) for _, group in groupby(told.records, key=_command)]
+    for records in groups[:commands]:
+        moves = [move for record in records for move in _moves(record, match, players)]
+        if moves or len(waiting) > 100:
+            head = await _append(store, head, match, waiting, [])
+            waiting = []
+        for record in records:
+            match.apply(record)
+        waiting += records
+        if moves:
+            for player in [move.player for move in moves if isinstance(move, TakeStake)]:
+                await store.ledger.open_account(player, OPENING_COINS)
+            head = await _append(store, head, match, waiting, moves)
+            waiting = []
+    await _append(store, head, match, waiting, [])
+    return UUID(bytes=told.match_id)
+
+
+async def _append(
+    store: EventStore, head: Head, match: Match, records: list[Record], moves: list[CoinMove]
+) -> Head:
+    if not records:
+        return head
+    datas = [record.SerializeToString() for record in records]
+    match_id = UUID(bytes=match.match_id)
+    return await store.append(Append(match_id, *head, datas, lobby=_lobby_row(match)), moves)
+
+
+async def store_random(store: EventStore, seed: int, **wanted: int) -> UUID:
+    """Store a whole match with everything drawn but what is wanted."""
+    return await store_match(store, random_match(seed, **wanted))
+
+
+def _command(record: Record) -> tuple[int, str, bytes, int]:
+    time_us = record.time.ToMicroseconds()
+    return record.actor_kind, record.actor_id, record.request_id, time_us
+
+
+def _moves(record: Record, match: Match, players: dict[int, str]) -> list[CoinMove]:
+    if not match.version:
+        return []  # the table is opened
+    stake = match.table.settings.stake_coins
+    event = record.event
+    match event.WhichOneof("kind") if stake else None:
+        case "seat_taken":
+            players[event.seat_taken.seat] = event.seat_taken.player_id
+            return [TakeStake(event.seat_taken.player_id, stake)]
+        case "seat_vacated":
+            return [ReturnStake(players.pop(event.seat_vacated.seat))]
+        case "finished" if event.finished.results:
+            shares = {players[one.seat]: one.share_coins for one in event.finished.results}
+            return [Settle(shares)]
+    return []
+
+
+def _lobby_row(match: Match) -> LobbyRow:
+    sitting = [seat for seat in match.table.seats if seat is not None and not seat.is_bot]
+    shown = summary(match)
+    return LobbyRow(
+        status=match.phase,
+        opened_at=shown.opened_at.ToDatetime(UTC),
+        summary=shown.SerializeToString(),
+        players=tuple(seat.player_id for seat in sitting),
+    )

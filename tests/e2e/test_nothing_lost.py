@@ -1,7 +1,8 @@
 """What a player was told is done outlives the killing of the service, and that of Postgres.
 
 Clients play matches one after the other and retry with the same request id until they are
-answered. Nobody else plays at their tables, so no command of theirs may ever be refused.
+answered. Nobody else plays at their tables, so no command of theirs may ever be refused. Every
+other table is for coins, none of which may be lost, doubled or left in escrow (R12.8).
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from google.rpc import error_details_pb2
 from grpc import aio
 
 from domain.audit import audit
-from domain.match import fold
+from domain.match import Match, fold
 from durak.v1 import match_service_pb2 as api
 from durak.v1 import match_service_pb2_grpc as api_grpc
 from durak.v1.events_pb2 import ActorKind, Record
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase, TableView
-from eventstore import EmbeddedPostgres, EventStore, StoredRecord, verify
+from eventstore import EmbeddedPostgres, EventStore, StoredRecord, TransferKind, verify
+from service.config import Config
 from service.errors import STATUS_KEY
 from service.keys import DevelopmentKey
 from tests.service.frame import answer_of
@@ -37,7 +39,12 @@ from tests.service.playing import easy_move
 TABLES = 24
 ACKNOWLEDGED_BETWEEN_KILLS = 500
 KILLS = 2
-SETTINGS = Settings(deck=Deck.DECK_24, seats=2, throw_in=ThrowIn.THROW_IN_ALL, transfer=True)
+SETTINGS = [
+    Settings(
+        deck=Deck.DECK_24, seats=2, throw_in=ThrowIn.THROW_IN_ALL, transfer=True, stake_coins=stake
+    )
+    for stake in (0, 1)
+]
 PLAYERS_EVENTS = {
     *("table_opened", "seat_taken", "attacked", "defended"),
     *("transferred", "passed", "take_declared"),
@@ -158,15 +165,16 @@ class Load:
     async def _play_at(self, table: int) -> None:
         try:
             while not self._enough:
-                await self._play_match([f"ann{table}", f"bob{table}"], f"eve{table}")
+                await self._play_match(table)
         finally:
             async with self._more:
                 self._more.notify_all()
 
-    async def _play_match(self, players: list[str], watcher: str) -> None:
-        opened = await self._command(players[0], "OpenTable", settings=SETTINGS)
+    async def _play_match(self, table: int) -> None:
+        players = [f"ann{table}", f"bob{table}"]
+        opened = await self._command(players[0], "OpenTable", settings=SETTINGS[table % 2])
         match_id = opened.match_id
-        watching = asyncio.create_task(self._watch(watcher, match_id))
+        watching = asyncio.create_task(self._watch(f"eve{table}", match_id))
         try:
             for seat, player in enumerate(players):
                 await self._command(player, "TakeSeat", match_id=match_id, seat=seat)
@@ -242,7 +250,7 @@ async def loaded(server: Service) -> AsyncIterator[Load]:
 
 
 async def check(load: Load, dsn: str) -> None:
-    """The log has what was acknowledged and was watched, once, and nothing else."""
+    """Log and ledger have what was acknowledged and was watched, once, and nothing else."""
     found: dict[bytes, tuple[str, str, int]] = {}
     matches = set()
     async with await EventStore.open(dsn) as store:
@@ -254,6 +262,10 @@ async def check(load: Load, dsn: str) -> None:
             for request_id, command in commands_of(records):
                 assert request_id not in found, "a command was stored twice"
                 found[request_id] = (command[0].actor_id, str(stream_id), command[-1].version)
+            await check_coins(store, stream_id, fold(records))
+        coins = await store.ledger.check()
+        assert coins.holds
+        assert (coins.issued, coins.escrow) == (TABLES * Config().opening_balance_coins, 0)
     assert matches == set(load.watched)
     assert found == load.acknowledged
 
@@ -270,6 +282,19 @@ def check_match(stream_id: UUID, stored: list[StoredRecord]) -> list[Record]:
     assert fold(records).version == len(records)
     assert records[-1].event.WhichOneof("kind") == "finished"
     return records
+
+
+async def check_coins(store: EventStore, stream_id: UUID, match: Match) -> None:
+    """An ended match has given to each seat what its end says, and nothing else has moved."""
+    assert match.result is not None
+    balance = {seat.player_id: 0 for seat in match.table.seats if seat is not None}
+    for transfer in await store.ledger.transfers_of_match(stream_id):
+        gives = transfer.kind in (TransferKind.VOID, TransferKind.PAYOUT)
+        takes = transfer.kind is TransferKind.STAKE
+        balance[transfer.player] += transfer.coins * (gives - takes)
+    stake = match.table.settings.stake_coins
+    shares = [one.share_coins - stake for one in match.result.results]
+    assert list(balance.values()) == shares
 
 
 def commands_of(records: list[Record]) -> list[tuple[bytes, list[Record]]]:

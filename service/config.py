@@ -139,6 +139,8 @@ class Config(BaseSettings):
     # Coins.
     opening_balance_coins: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000
     """What each player has to begin with, from when they first have to do with coins."""
+    grant_limit_coins: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
+    """The most coins that an operator can grant at once."""
 
     # What the operator sees.
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -13,8 +13,10 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1 import practice_service_pb2 as practice_api
 from durak.v1 import rules_service_pb2 as rules_api
+from durak.v1 import wallet_service_pb2 as wallet_api
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Move, Phase
+from service.auth import SUBJECT
 from service.errors import Refused
 from service.localisation import LANGUAGES
 
@@ -100,6 +102,18 @@ class Faults:
         if len(value) > limit:
             unit = "characters" if isinstance(value, str) else "bytes"
             self.add(path, f"must be at most {limit} {unit} long")
+
+    def player(self, path: str, player_id: str) -> None:
+        """What the `sub` of a token can be."""
+        if not player_id:
+            self.add(path, "is required")
+        elif not SUBJECT.fullmatch(player_id):
+            self.add(path, "must be up to 255 printable ASCII characters without spaces")
+
+    def page(self, size: int, token: str) -> None:
+        """`page_size`, and the length of `page_token`."""
+        self.at_most("page_size", size, PAGE_SIZE_LIMIT)
+        self.length("page_token", token, PAGE_TOKEN_LIMIT_CHARS)
 
     def check(self) -> None:
         """Raise Refused MALFORMED_FIELD if anything was noted."""
@@ -199,8 +213,7 @@ def list_matches(request: api.ListMatchesRequest) -> None:
     """Check `phase`, `page_size` and the length of `page_token`."""
     faults = Faults()
     faults.known("phase", request.phase, _PHASES)
-    faults.at_most("page_size", request.page_size, PAGE_SIZE_LIMIT)
-    faults.length("page_token", request.page_token, PAGE_TOKEN_LIMIT_CHARS)
+    faults.page(request.page_size, request.page_token)
     faults.check()
 
 
@@ -257,6 +270,26 @@ def _settings(faults: Faults, settings: Settings) -> None:
     faults.length("settings.preset", settings.preset, PRESET_LIMIT_CHARS)
 
 
+def list_transfers(request: wallet_api.ListTransfersRequest) -> None:
+    """Check `page_size` and the length of `page_token`."""
+    faults = Faults()
+    faults.page(request.page_size, request.page_token)
+    faults.check()
+
+
+def grant_coins(request: wallet_api.GrantCoinsRequest, limit_coins: int) -> bytes:
+    """The request id; `player_id` and `coins` are checked."""
+    faults = Faults()
+    request_id = faults.uuid("request_id", request.request_id)
+    faults.player("player_id", request.player_id)
+    if request.coins:
+        faults.at_most("coins", request.coins, limit_coins)
+    else:
+        faults.add("coins", "is required")
+    faults.check()
+    return request_id
+
+
 def list_presets(request: rules_api.ListPresetsRequest) -> None:
     """Check `language`."""
     faults = Faults()
@@ -282,8 +315,7 @@ def list_puzzles(request: practice_api.ListPuzzlesRequest) -> None:
     """Check `language`, `page_size` and the length of `page_token`."""
     faults = Faults()
     _language(faults, request.language)
-    faults.at_most("page_size", request.page_size, PAGE_SIZE_LIMIT)
-    faults.length("page_token", request.page_token, PAGE_TOKEN_LIMIT_CHARS)
+    faults.page(request.page_size, request.page_token)
     faults.check()
 
 

@@ -1,4 +1,4 @@
-"""Page tokens of ListMatches: where the next page begins, for the filters of the page before."""
+"""Page tokens: where the next page of a list begins, for the filters of the page before."""
 
 import base64
 import binascii
@@ -15,34 +15,47 @@ from service.errors import refuse
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_SIZE_BYTES: Final = 8 + 16 + 8
+_PLACE_BYTES: Final = 8 + 16
+_CHECK_BYTES: Final = 8
+
+
+def seal(place: bytes, filters: bytes) -> str:
+    """The token of a place in a list that was asked for with these filters."""
+    return base64.urlsafe_b64encode(place + _check(place, filters)).decode()
+
+
+def unseal(token: str, filters: bytes) -> bytes:
+    """The place in a token. Raises Refused PAGE_TOKEN_INVALID if it was not made so."""
+    try:
+        data = base64.b64decode(token, altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        data = b""
+    place, check = data[:-_CHECK_BYTES], data[-_CHECK_BYTES:]
+    if not place or check != _check(place, filters):
+        fault = FieldFault("page_token", "is not from a page of this list")
+        raise refuse(reasons.ERROR_REASON_PAGE_TOKEN_INVALID, fault)
+    return place
+
+
+def _check(place: bytes, filters: bytes) -> bytes:
+    """A checksum: it guards against mistakes; a forged place does no harm."""
+    return sha256(b"durak.v1.page" + place + filters).digest()[:_CHECK_BYTES]
 
 
 def make_token(last: ListedMatch, request: ListMatchesRequest, caller_id: str) -> str:
-    """The token of the page after the row `last`."""
+    """The token of the page of matches after the row `last`."""
     opened_us = (last.opened_at - _EPOCH) // _MICROSECOND
-    place = opened_us.to_bytes(8) + last.match_id.bytes
-    return base64.urlsafe_b64encode(place + _binding(place, request, caller_id)).decode()
+    return seal(opened_us.to_bytes(8) + last.match_id.bytes, _filters(request, caller_id))
 
 
 def read_token(request: ListMatchesRequest, caller_id: str) -> PageKey | None:
-    """Where the page asked for begins; None is the first. Raises Refused PAGE_TOKEN_INVALID."""
+    """Where the page of matches asked for begins; None is the first."""
     if not request.page_token:
         return None
-    try:
-        data = base64.b64decode(request.page_token, altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        data = b""
-    place = data[:24]
-    if len(data) != _SIZE_BYTES or data[24:] != _binding(place, request, caller_id):
-        fault = FieldFault("page_token", "is not from a page of this list")
-        raise refuse(reasons.ERROR_REASON_PAGE_TOKEN_INVALID, fault)
+    place = unseal(request.page_token, _filters(request, caller_id))
     opened_at = _EPOCH + int.from_bytes(place[:8]) * _MICROSECOND
-    return PageKey(opened_at, UUID(bytes=place[8:]))
+    return PageKey(opened_at, UUID(bytes=place[8:_PLACE_BYTES]))
 
 
-def _binding(place: bytes, request: ListMatchesRequest, caller_id: str) -> bytes:
-    """A checksum of place and filters: it guards against mistakes; a forged place does no harm."""
-    whose = caller_id.encode() if request.mine else b""
-    filters = bytes((request.phase, request.mine)) + whose
-    return sha256(b"durak.v1.page" + place + filters).digest()[:8]
+def _filters(request: ListMatchesRequest, caller_id: str) -> bytes:
+    return bytes((request.phase, request.mine)) + (caller_id.encode() if request.mine else b"")

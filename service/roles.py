@@ -29,6 +29,7 @@ _PROBE = Access(public=True, probe=True)
 _PLAY = Access(roles=frozenset({"player"}), barred=frozenset({"auditor"}))
 """Auditors may see every card of a match, so they do not play, whatever else they are."""
 _READ = Access(roles=ROLES)
+_OPERATE = Access(roles=frozenset({"operator"}))
 
 _DENIED = Access()
 
@@ -49,6 +50,9 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/durak.v1.PracticeService/TryMove": _PUBLIC,
     "/durak.v1.RulesService/GetRuleSheet": _PUBLIC,
     "/durak.v1.RulesService/ListPresets": _PUBLIC,
+    "/durak.v1.WalletService/GetBalance": _PLAY,
+    "/durak.v1.WalletService/GrantCoins": _OPERATE,
+    "/durak.v1.WalletService/ListTransfers": _PLAY,
     "/grpc.health.v1.Health/Check": _PROBE,
     "/grpc.health.v1.Health/Watch": _PUBLIC,
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": _PUBLIC,

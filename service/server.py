@@ -21,9 +21,15 @@ from grpc_health.v1 import health_pb2
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
 
-from durak.v1 import match_service_pb2, practice_service_pb2, rules_service_pb2
+from durak.v1 import (
+    match_service_pb2,
+    practice_service_pb2,
+    rules_service_pb2,
+    wallet_service_pb2,
+)
 from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_server
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
+from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EmbeddedPostgres, EventStore, StoreUnavailable, migrate
 from service import match_service
 from service.auth import Authenticator, KeySource
@@ -41,10 +47,16 @@ from service.rule_sheets import RuleSheets
 from service.rules_service import RulesService
 from service.telemetry import open_telemetry
 from service.tls import server_credentials
+from service.wallet_service import WalletService
 
 SERVICES = tuple(
     service.full_name
-    for file in (match_service_pb2, practice_service_pb2, rules_service_pb2)
+    for file in (
+        match_service_pb2,
+        practice_service_pb2,
+        rules_service_pb2,
+        wallet_service_pb2,
+    )
     for service in file.DESCRIPTOR.services_by_name.values()
 )
 """The full names of the services of the contract that are served."""
@@ -95,6 +107,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         health = Health(SERVICES)
         server = aio.server(interceptors=[interceptor], options=_options(config))
         match_service.add_to_server(engine.servicer, server)
+        add_WalletServiceServicer_to_server(WalletService(store.ledger, config), server)
         add_public_services(config, server)
         add_HealthServicer_to_server(health, server)
         health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name

@@ -22,6 +22,7 @@ from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Move, Phase, TableView
+from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EventStore, verify
 from eventstore import Limits as StoreLimits
 from service.auth import Authenticator
@@ -33,6 +34,7 @@ from service.limits import Limits
 from service.live_matches import system_now_us
 from service.match_service import add_to_server
 from service.telemetry import open_telemetry
+from service.wallet_service import WalletService
 
 KEY = DevelopmentKey(Ed25519PrivateKey.generate())
 SETTINGS = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL, draw_allowed=True)
@@ -71,6 +73,7 @@ class Replica:
         )
         self.server = aio.server(interceptors=[self.interceptor])
         add_to_server(self.engine.servicer, self.server)
+        add_WalletServiceServicer_to_server(WalletService(store.ledger, config), self.server)
         self.port = self.server.add_insecure_port("127.0.0.1:0")
         self._is_stopped = False
 

@@ -21,7 +21,8 @@ Coins move with the events that cause it: `append(…, coins=[TakeStake(player, 
 transaction, and `store.ledger` has the balances and transfers. A player's coins go to a match's
 escrow and come back from it or from its bank; nothing else moves them.
 
-`store.archive` reads matches whole, records and transfers, for audits.
+`store.archive` reads matches whole, records and transfers, for audits. `store.checkpoints` keeps
+the tree of ended matches and its signed heads.
 
 Errors are those of `errors`; each says whether something was stored. `Limits` holds every limit.
 `migrate` brings a database to the newest schema, `EmbeddedPostgres` runs a server for those who
@@ -31,6 +32,7 @@ have none.
 from eventstore.archive import Archive, WholeMatch
 from eventstore.binaries import EmbeddedPostgresError
 from eventstore.chain import ChainBroken, first_hash, next_hash, verify
+from eventstore.checkpoints import Checkpoints, EndedMatch, Leaf, NodeKey, SignedHead, Turn
 from eventstore.coins import (
     Balance,
     CoinMove,
@@ -77,13 +79,16 @@ __all__ = [
     "Balance",
     "ChainBroken",
     "ChainMismatch",
+    "Checkpoints",
     "CoinMove",
     "Due",
     "EmbeddedPostgres",
     "EmbeddedPostgresError",
+    "EndedMatch",
     "EventStore",
     "Head",
     "InsufficientCoins",
+    "Leaf",
     "Ledger",
     "LedgerCheck",
     "LedgerMismatch",
@@ -91,9 +96,11 @@ __all__ = [
     "ListedMatch",
     "LobbyRow",
     "MigrationError",
+    "NodeKey",
     "PageKey",
     "ReturnStake",
     "Settle",
+    "SignedHead",
     "StoreError",
     "StoreMisconfigured",
     "StoreOverloaded",
@@ -103,6 +110,7 @@ __all__ = [
     "TakeStake",
     "Transfer",
     "TransferKind",
+    "Turn",
     "VersionConflict",
     "WholeMatch",
     "first_hash",

@@ -13,6 +13,7 @@ import asyncpg
 from eventstore import lobby, tail
 from eventstore.archive import Archive
 from eventstore.chain import HASH_SIZE_BYTES
+from eventstore.checkpoints import Checkpoints
 from eventstore.connect import check_fitness, connect, open_pool, patiently
 from eventstore.lanes import Lane
 from eventstore.ledger import Ledger
@@ -53,6 +54,7 @@ class EventStore:
     def __init__(self, dsn: str, limits: Limits, reads: Pool, coins: Pool) -> None:
         self.ledger = Ledger(reads, coins, limits)
         self.archive = Archive(reads, limits)
+        self.checkpoints = Checkpoints(reads, limits)
         self._dsn = dsn
         self._limits = limits
         self._reads = reads

@@ -126,6 +126,17 @@ class Config(BaseSettings):
     sweep_batch_matches: Count = 200
     """How many matches one search finds; where there are more, another follows at once."""
 
+    # Checkpoints (docs/operator.md).
+    checkpoint_key: Path | None = None
+    """The file of the keys that checkpoints are signed with; `checkpoint-key` in the data folder
+    if not set. `durak key` makes and rotates them. Without the file nothing is signed."""
+    checkpoint_interval_seconds: Seconds = 5.0
+    """How often ended matches are put into the tree and its head is signed."""
+    checkpoint_batch_matches: Count = 1_000
+    """How many matches go into the tree in one transaction."""
+    checkpoint_folder: Path | None = None
+    """Where checkpoints are published: a folder that the database's keepers cannot write to."""
+
     # Bots.
     bot_delay_seconds: Annotated[float, Field(ge=0, le=60)] = 0.0
     """How long a bot waits before it moves, so that people can follow."""
@@ -162,3 +173,8 @@ class Config(BaseSettings):
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key go together")
         return self
+
+    @property
+    def note_key_file(self) -> Path:
+        """Where the keys of the checkpoints are."""
+        return self.checkpoint_key or self.data_dir / "checkpoint-key"

@@ -11,7 +11,7 @@ finished, the store and the embedded Postgres are let go of, and the last traces
 import asyncio
 import gc
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -31,14 +31,16 @@ from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_se
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EmbeddedPostgres, EventStore, StoreUnavailable, migrate
-from service import match_service
+from service import match_service, note_keys
 from service.auth import Authenticator, KeySource
+from service.checkpointer import Checkpointer
 from service.config import Config
 from service.engine import Engine
 from service.health import Health
 from service.interceptor import Interceptor
 from service.keys import DevelopmentKey, KeySet
 from service.limits import Limits
+from service.note_keys import NoteKeyError
 from service.practice_service import PracticeService
 from service.practice_texts import PracticeTexts
 from service.public_calls import PublicCalls
@@ -120,6 +122,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         stack.push_async_callback(engine.stop)
         await server.start()
         stack.push_async_callback(_drain, server, interceptor, health, config.drain_seconds)
+        await stack.enter_async_context(_checkpoints(store, config))
         await stack.enter_async_context(_readiness(store, health, config))
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)
@@ -236,6 +239,16 @@ def _listen(server: aio.Server, config: Config) -> int:
 
 
 @asynccontextmanager
+async def _checkpoints(store: EventStore, config: Config) -> AsyncIterator[None]:
+    """Put ended matches into the tree and sign its head, as long as the block runs."""
+    if config.database_url is None and not config.note_key_file.exists():
+        with suppress(NoteKeyError):  # another process of the same folder has made it just now
+            await asyncio.to_thread(note_keys.make, config.note_key_file, "durak.local")
+    async with _working(Checkpointer(store, config).run(), "checkpointer"):
+        yield
+
+
+@asynccontextmanager
 async def _readiness(store: EventStore, health: Health, config: Config) -> AsyncIterator[None]:
     """Keep the readiness in step with the database, as long as the block runs."""
 
@@ -252,7 +265,14 @@ async def _readiness(store: EventStore, health: Health, config: Config) -> Async
                 health.set_ready(True)
 
     health.set_ready(True)  # the store was opened just now
-    task = asyncio.create_task(follow(), name="readiness")
+    async with _working(follow(), "readiness"):
+        yield
+
+
+@asynccontextmanager
+async def _working(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
+    """Do endless work beside the block."""
+    task = asyncio.create_task(work, name=name)
     try:
         yield
     finally:

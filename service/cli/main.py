@@ -23,6 +23,7 @@ from eventstore import (
 from service.cli.audit import audit_command
 from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.demo import demo
+from service.cli.key import key_command
 from service.cli.log import export, matches, replay, show
 from service.cli.play import play
 from service.cli.practice import practice
@@ -31,6 +32,7 @@ from service.cli.tokens import development_token
 from service.cli.verify import verify_command
 from service.config import Config
 from service.keys import KeySetError
+from service.note_keys import NoteKeyError
 from service.server import Running, StartError, serve_forever
 from service.telemetry import configure_logging
 
@@ -118,6 +120,7 @@ async def _migrate(config: Config) -> None:
 
 for _command in (
     play, demo, matches, show, replay, export, practice, rules, audit_command, verify_command,
+    key_command,
 ):  # fmt: skip
     durak.add_command(_command)
 
@@ -137,6 +140,6 @@ def main() -> None:
     except ServerUnreachable as error:
         click.echo(f"durak: {error}: is it running? `durak serve` starts one", err=True)
         sys.exit(EXIT_UNREACHABLE)
-    except (CallRefused, StoreError, StartError, KeySetError) as error:
+    except (CallRefused, StoreError, StartError, KeySetError, NoteKeyError) as error:
         click.echo(f"durak: {error}", err=True)
         sys.exit(EXIT_FAILED)

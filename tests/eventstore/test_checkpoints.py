@@ -1,0 +1,132 @@
+"""The tree as the store keeps it: turns are one at a time and whole, nothing is ever changed."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from eventstore import EventStore, LobbyRow, Turn
+from tests.conftest import Database
+from tests.eventstore.support import Writer
+
+PLAYING, ENDED = 2, 3
+HASH = bytes(range(32))
+OPENED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def matches(store: EventStore, status: int, count: int) -> list[UUID]:
+    made = []
+    for _ in range(count):
+        writer = Writer(store)
+        append = writer.command(b"one", b"two")._replace(lobby=LobbyRow(status, OPENED, b""))
+        await store.append(append)
+        made.append(writer.stream_id)
+    return sorted(made)
+
+
+async def number(turn: Turn) -> int:
+    """Give what waits its leaves, with hashes that stand for nothing."""
+    ended = await turn.waiting(ENDED, 100)
+    await turn.add(ended, [(0, turn.tree_size + at, HASH) for at in range(len(ended))])
+    await turn.sign(f"a tree of {turn.tree_size}")
+    return len(ended)
+
+
+async def test_ended_matches_get_a_leaf_each_once(store: EventStore) -> None:
+    await matches(store, PLAYING, 3)
+    first = await matches(store, ENDED, 4)
+    assert await store.checkpoints.take_turn(number) == 4
+    second = await matches(store, ENDED, 2)
+    assert await store.checkpoints.take_turn(number) == 2
+    assert await store.checkpoints.take_turn(number) == 0
+
+    for index, match_id in enumerate(first + second):
+        leaf = await store.checkpoints.leaf_of(match_id)
+        head = await store.read_head(match_id)
+        assert leaf is not None
+        assert head is not None
+        assert leaf == (index, match_id, head.version, head.hash)
+    assert await store.checkpoints.size() == 6
+    keys = [(0, 0), (0, 5), (0, 6), (1, 0)]
+    assert await store.checkpoints.nodes(keys) == {(0, 0): HASH, (0, 5): HASH}
+
+
+async def test_the_newest_head_and_that_of_a_size(store: EventStore) -> None:
+    assert await store.checkpoints.latest() is None
+    await store.checkpoints.take_turn(lambda turn: turn.sign("empty"))
+    await store.checkpoints.take_turn(lambda turn: turn.sign("empty, with another key"))
+    await matches(store, ENDED, 1)
+    await store.checkpoints.take_turn(number)
+    latest = await store.checkpoints.latest()
+    assert latest is not None
+    assert (latest.tree_size, latest.note) == (1, "a tree of 1")
+    empty = await store.checkpoints.of_size(0)
+    assert empty is not None
+    assert empty.note == "empty, with another key"
+    assert await store.checkpoints.of_size(7) is None
+
+
+async def test_one_turn_at_a_time(store: EventStore, database: Database) -> None:
+    await matches(store, ENDED, 2)
+    inside, go = asyncio.Event(), asyncio.Event()
+
+    async def slowly(turn: Turn) -> int:
+        inside.set()
+        await go.wait()
+        return await number(turn)
+
+    async with await EventStore.open(database.app_dsn) as other:
+        first = asyncio.create_task(store.checkpoints.take_turn(slowly))
+        await inside.wait()
+        assert await other.checkpoints.take_turn(number) is None
+        go.set()
+        assert await first == 2
+        assert await other.checkpoints.take_turn(number) == 0
+
+
+async def test_a_turn_that_fails_leaves_nothing(store: EventStore) -> None:
+    [match_id] = await matches(store, ENDED, 1)
+
+    async def break_off(turn: Turn) -> None:
+        await number(turn)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await store.checkpoints.take_turn(break_off)
+    assert await store.checkpoints.latest() is None
+    assert await store.checkpoints.leaf_of(match_id) is None
+    assert await store.checkpoints.take_turn(number) == 1
+
+
+async def test_a_lobby_that_was_made_anew_gives_no_second_leaf(
+    store: EventStore, database: Database
+) -> None:
+    [match_id] = await matches(store, ENDED, 1)
+    await store.checkpoints.take_turn(number)
+    owner = await asyncpg.connect(database.owner_dsn)
+    await owner.execute("DELETE FROM matches")
+    await owner.close()
+    await store.put_lobby_rows([(match_id, 2, LobbyRow(ENDED, OPENED, b""))])
+    assert await store.checkpoints.take_turn(number) == 0
+    assert await store.checkpoints.size() == 1
+    assert await store.checkpoints.take_turn(lambda turn: turn.waiting(ENDED, 10)) == []
+
+
+@pytest.mark.parametrize("table", ["tree_leaves", "tree_nodes", "checkpoints"])
+@pytest.mark.parametrize("change", ["DELETE FROM {}", "TRUNCATE {}", "UPDATE {} SET {} = {}"])
+async def test_nothing_is_changed_or_dropped(
+    store: EventStore, database: Database, table: str, change: str
+) -> None:
+    await matches(store, ENDED, 1)
+    await store.checkpoints.take_turn(number)
+    column = {"tree_leaves": "version", "tree_nodes": "level", "checkpoints": "number"}[table]
+    statement = change.format(table, column, column)
+    for dsn in (database.app_dsn, database.owner_dsn):
+        connection = await asyncpg.connect(dsn)
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await connection.execute(statement)
+        await connection.close()

@@ -9,7 +9,6 @@ must look at the match stands in the log, and another one takes over (see sweepe
 import asyncio
 from concurrent.futures import Executor
 from functools import partial
-from hashlib import sha256
 from typing import Final
 
 import structlog
@@ -29,7 +28,7 @@ from service.live_matches import LiveMatches
 
 _log = structlog.get_logger(__name__)
 
-_QUICK: Final = frozenset({BotLevel.BOT_LEVEL_EASY})
+_QUICK: Final = frozenset({BotLevel.BOT_LEVEL_EASY, BotLevel.BOT_LEVEL_NORMAL})
 """Levels that choose within microseconds, on the spot. Others think in the executor."""
 
 
@@ -109,7 +108,7 @@ class BotRunner:
         view = table_view(match, seat)
         history = live.history(seat)
         level = occupant.bot_level
-        seed = _move_seed(occupant.bot_seed, match.version)
+        seed = bots.move_seed(occupant.bot_seed, match.version)
         if level in _QUICK:
             return bots.choose(level, view, history, seed)
         thinking = self._matches.loop.run_in_executor(
@@ -119,9 +118,3 @@ class BotRunner:
             return await asyncio.wait_for(thinking, self._matches.config.bot_think_seconds)
         except TimeoutError:
             return bots.choose(BotLevel.BOT_LEVEL_EASY, view, history, seed)
-
-
-def _move_seed(bot_seed: int, version: int) -> int:
-    """What the choice at one version is drawn from: another for each move, and repeatable."""
-    digest = sha256(bot_seed.to_bytes(8) + version.to_bytes(4)).digest()
-    return int.from_bytes(digest[:8])

@@ -2,17 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from domain.bots.playing import passing
+from domain.bots.playing import attacking, beating, passing, taking, transferring
 from domain.cards import RANK_OF, SUIT_OF, Card
 from durak.v1.events_pb2 import Event
-from durak.v1.table_pb2 import (
-    AttackMove,
-    DefendMove,
-    Move,
-    TableView,
-    TakeMove,
-    TransferMove,
-)
+from durak.v1.table_pb2 import Move, TableView
 
 
 def choose(view: TableView, history: Sequence[Event], seed: int) -> Move:  # noqa: ARG001
@@ -22,10 +15,10 @@ def choose(view: TableView, history: Sequence[Event], seed: int) -> Move:  # noq
     if moves.can_take:
         return _answer(view, trump_suit)
     if not view.table:
-        return Move(attack=AttackMove(card=_lowest(moves.attack, trump_suit)))
+        return attacking(_lowest(moves.attack, trump_suit))
     plain = [card for card in moves.attack if SUIT_OF[card] != trump_suit]
     if plain:
-        return Move(attack=AttackMove(card=_lowest(plain, trump_suit)))
+        return attacking(_lowest(plain, trump_suit))
     return passing()
 
 
@@ -34,13 +27,12 @@ def _answer(view: TableView, trump_suit: int) -> Move:
     moves = view.moves
     plain = [card for card in moves.transfer if SUIT_OF[card] != trump_suit]
     if plain:
-        return Move(transfer=TransferMove(card=_lowest(plain, trump_suit)))
+        return transferring(_lowest(plain, trump_suit))
     unbeaten = sum(not card.defence_card for card in view.table)
     if len(moves.defend) < unbeaten:  # some attack card cannot be beaten at all
-        return Move(take=TakeMove())
+        return taking()
     options = min(moves.defend, key=lambda option: len(option.cards))
-    card = _lowest(options.cards, trump_suit)
-    return Move(defend=DefendMove(attack_card=options.attack_card, card=card))
+    return beating(options.attack_card, _lowest(options.cards, trump_suit))
 
 
 def _lowest(cards: Iterable[Card], trump_suit: int) -> Card:

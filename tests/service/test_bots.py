@@ -62,6 +62,16 @@ async def test_R14_2_bots_alone_play_a_match_to_its_end(playing: Playing, seats:
     assert replica.engine.matches.counters.bot_moves == len(deeds)
 
 
+async def test_R14_3_normal_bots_play_a_match_to_its_end(playing: Playing) -> None:
+    replica = await playing.replica()
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(3, transfer=True, tricky=True))).match_id
+    for _ in range(3):
+        await ann.seat_bot(match_id, level=BotLevel.BOT_LEVEL_NORMAL)
+    await to_the_end(ann.watch(match_id))
+    assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
+
+
 async def test_a_person_plays_against_bots(playing: Playing) -> None:
     replica = await playing.replica()
     ann = await playing.player(replica, "ann")

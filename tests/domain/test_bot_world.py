@@ -1,0 +1,88 @@
+"""Play-outs: a world that is played to its end goes as a match by the rules does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from domain.bots.arena import BotMatch
+from domain.bots.normal import play
+from domain.bots.policy import NORMAL
+from domain.bots.strength import BEATS, MATES, card_of, pack, pack_all, singles
+from domain.bots.world import DRAW, World
+from domain.cards import BEATERS, CARDS, RANK_MASK_OF, cards_in
+from durak.v1.events_pb2 import Event, Outcome
+from durak.v1.settings_pb2 import Deck, Settings
+from durak.v1.table_pb2 import Move, TableView
+from tests.domain.tables import settings
+
+
+@pytest.mark.parametrize("trump_suit", range(4))
+def test_R1_3_cards_by_strength_beat_what_they_beat(trump_suit: int) -> None:
+    for card in CARDS:
+        bit = pack_all([card], trump_suit)
+        assert card_of(bit, trump_suit) == card
+        assert BEATS[bit] == pack(BEATERS[trump_suit][card], trump_suit)
+        assert MATES[bit] == pack(RANK_MASK_OF[card], trump_suit)
+    weakest = singles(pack_all(CARDS, trump_suit))
+    assert weakest[:3] == [bit for bit in weakest if MATES[bit] == MATES[weakest[0]]][:3]
+    assert [card_of(bit, trump_suit) for bit in weakest[39:]] == list(CARDS)[
+        13 * trump_suit : 13 * trump_suit + 13
+    ]
+
+
+def normal_player(view: TableView, _: Sequence[Event], __: int) -> Move:
+    return play(view, NORMAL)
+
+
+def world_of(match: BotMatch) -> World:
+    """The cards of a match that begins, all open."""
+    state = match.match
+    trump_suit = state.trump_suit
+    return World(
+        [pack_all(cards_in(hand), trump_suit) for hand in state.hands],
+        [pack_all([card], trump_suit) for card in state.stock],
+        state.attacker,
+        throw_in_all=state.table.throw_in_all,
+        transfers=state.table.transfer,
+        draw_allowed=state.table.draw_allowed,
+        attacks_max=state.attacks_max,
+    )
+
+
+@pytest.mark.parametrize("transfer", [False, True])
+@pytest.mark.parametrize("five_card_opening", [False, True])
+@pytest.mark.parametrize("draw_allowed", [False, True])
+@pytest.mark.parametrize("deck", [Deck.DECK_24, Deck.DECK_36, Deck.DECK_52])
+def test_a_world_of_two_seats_ends_as_the_match_does(
+    transfer: bool, five_card_opening: bool, draw_allowed: bool, deck: Deck.ValueType
+) -> None:
+    wanted = settings(
+        transfer=transfer,
+        five_card_opening=five_card_opening,
+        draw_allowed=draw_allowed,
+        deck=deck,
+    )
+    for number in range(25):
+        match = BotMatch(wanted, [normal_player] * 2, number.to_bytes(32, "big"), (1, 2))
+        world = world_of(match)
+        result = match.play()
+        durak = DRAW if result.outcome == Outcome.OUTCOME_DRAW else result.durak
+        assert world.play_out(NORMAL) == durak
+        assert world.bouts == match.match.bout
+
+
+@pytest.mark.parametrize("seats", [3, 4, 5, 6])
+@pytest.mark.parametrize("throw_in", [1, 2])
+def test_a_world_of_more_seats_loses_no_card_and_ends(seats: int, throw_in: int) -> None:
+    for number in range(25):
+        wanted: Settings = settings(seats=seats, throw_in=throw_in, transfer=bool(number % 2))
+        match = BotMatch(wanted, [normal_player] * seats, number.to_bytes(32, "big"), range(seats))
+        world = world_of(match)
+        twin = world.copy()
+        durak = world.play_out(NORMAL)
+        assert not world.stock
+        if durak != DRAW:
+            assert [seat for seat, hand in enumerate(world.hands) if hand] == [durak]
+        assert twin.play_out(NORMAL) == durak  # the copy is its own, and play is repeatable

@@ -1,6 +1,11 @@
-"""Whole matches between bots, by the rules that everybody plays by."""
+"""Whole matches between bots, by the rules that everybody plays by, and how often who wins."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from math import sqrt
 from typing import Final
 
 from domain.bots import Bot, move_seed
@@ -9,12 +14,14 @@ from domain.match import Match
 from domain.refusal import Refusal
 from domain.tables import open_table, seat_bot
 from domain.view import redact, seats_in, table_view
-from durak.v1.events_pb2 import Event, Finished, Record
+from durak.v1.events_pb2 import Event, Finished, Outcome, Record
 from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import Move
 
 _OWNER: Final = "arena"
 _MATCH_ID: Final = bytes(16)
+_Z95: Final = 1.96
+"""Standard errors on either side of a mean that hold 95% of a normal distribution."""
 
 
 class BotMatch:
@@ -74,3 +81,62 @@ class BotMatch:
             match.apply(Record(match_id=_MATCH_ID, version=match.version + 1, event=event))
             for seat, history in enumerate(self.histories):
                 history.append(redact(event, seat, match.trump_card))
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """How one deal went for the challenger, who played it once from each seat."""
+
+    firsts: int
+    draws: int
+    duraks: int
+    matches: int
+
+    @property
+    def score(self) -> float:
+        """The share of matches in which the challenger was not the durak, draws counted half."""
+        return (self.matches - self.duraks - self.draws / 2) / self.matches
+
+
+def play_deal(settings: Settings, challenger: Bot, others: Bot, *, seed: int, number: int) -> Deal:
+    """Play deal ``number`` of an arena's ``seed`` with the challenger on each seat in turn.
+
+    With two seats these are mirrored matches: the same deal, seats swapped. A draw counts as one
+    only for a challenger who takes part in it; ``firsts`` are first places in the other matches.
+    """
+    server_seed = sha256(b"durak.arena" + seed.to_bytes(8) + number.to_bytes(8)).digest()
+    firsts = draws = duraks = 0
+    for seat in range(settings.seats):
+        players = [others] * settings.seats
+        players[seat] = challenger
+        bot_seeds = [move_seed(int.from_bytes(server_seed[:8]), s) for s in range(settings.seats)]
+        result = BotMatch(settings, players, server_seed, bot_seeds).play()
+        place = result.results[seat].place
+        last = max(entry.place for entry in result.results)
+        if result.outcome == Outcome.OUTCOME_DRAW and place == last:
+            draws += 1
+        elif result.outcome == Outcome.OUTCOME_PLAYED_OUT and result.durak == seat:
+            duraks += 1
+        elif place == 1:
+            firsts += 1
+    return Deal(firsts, draws, duraks, settings.seats)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A mean and half the width of its 95% confidence interval."""
+
+    mean: float
+    margin: float
+
+
+def rate(shares: Sequence[float]) -> Rate:
+    """The mean of one number for each deal, of which there is at least one.
+
+    The deals are independent of each other; the matches of one deal are not, so the interval is
+    taken over the deals.
+    """
+    count = len(shares)
+    mean = sum(shares) / count
+    spread = sum((share - mean) ** 2 for share in shares) / max(1, count - 1)
+    return Rate(mean, _Z95 * sqrt(spread / count))

@@ -20,6 +20,7 @@ from eventstore import (
     StoreUnavailable,
     migrate,
 )
+from service.cli.arena import arena
 from service.cli.audit import audit_command
 from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.demo import demo
@@ -119,8 +120,8 @@ async def _migrate(config: Config) -> None:
 
 
 for _command in (
-    play, demo, matches, show, replay, export, practice, rules, audit_command, verify_command,
-    key_command,
+    play, demo, arena, matches, show, replay, export, practice, rules, audit_command,
+    verify_command, key_command,
 ):  # fmt: skip
     durak.add_command(_command)
 

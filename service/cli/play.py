@@ -26,7 +26,7 @@ from service.config import Config
 from service.localisation import LANGUAGES
 
 EXIT_INTERRUPTED: Final = 130
-_LEVELS: Final = MappingProxyType(
+LEVELS: Final = MappingProxyType(
     {
         name.removeprefix("BOT_LEVEL_").lower(): level
         for name, level in BotLevel.items()
@@ -68,7 +68,7 @@ class Plan:
 @click.option("--stake", type=click.IntRange(0, 10**9), help="Coins of each seat. [default: none]")
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="A table by its name.")
 @click.option("--bots", type=click.IntRange(0, 5), help="How many bots. [default: all other seats]")
-@click.option("--level", type=click.Choice(list(_LEVELS)), default="easy", show_default=True)
+@click.option("--level", type=click.Choice(list(LEVELS)), default="easy", show_default=True)
 @click.option("--server", metavar="HOST:PORT", help="The server. [default: this machine's]")
 @click.option(
     "--ca", type=click.Path(path_type=Path, exists=True), help="Trusted (PEM); turns TLS on."
@@ -98,7 +98,7 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
     bots = given["bots"]
     if bots is not None and given["seats"] is not None and bots >= given["seats"]:
         raise click.UsageError(f"{bots} bots leave no seat for you at a table of {given['seats']}")
-    plan = Plan(given["match_id"], given["join"], settings, bots, _LEVELS[given["level"]])
+    plan = Plan(given["match_id"], given["join"], settings, bots, LEVELS[given["level"]])
     say = speak(given["language"])
     terminal = Terminal()
     connect = partial(

@@ -1,0 +1,128 @@
+"""`durak arena`: bots against bots, to see how much stronger one level is than another."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from domain.bots import BOTS
+from domain.bots.arena import Deal, play_deal, rate
+from domain.refusal import Refusal
+from domain.tables import complete_settings
+from durak.v1.settings_pb2 import Settings
+from service.cli.play import CIRCLES, LEVELS, settings_of
+from service.cli.terminal import new_console
+
+_DEALS_AT_A_TIME: Final = 5
+_NAMES: Final = [name for name, level in LEVELS.items() if level in BOTS]
+
+
+@click.command()
+@click.argument("challenger", type=click.Choice(_NAMES))
+@click.argument("others", type=click.Choice(_NAMES))
+@click.option("--matches", type=click.IntRange(1), default=2000, show_default=True)
+@click.option("--deck", type=click.Choice(["24", "36", "52"]), help="Cards. [default: 36]")
+@click.option("--seats", type=click.IntRange(2, 6), help="Seats. [default: 2]")
+@click.option("--throw-in", type=click.Choice(list(CIRCLES)), help="Who throws in. [default: all]")
+@click.option("--transfer/--no-transfer", default=None, help="Perevodnoy, or podkidnoy (default).")
+@click.option("--draws/--no-draws", default=None, help="Can it be a draw? [default: yes]")
+@click.option("--five-card-opening", is_flag=True, default=None, help="Five cards at first.")
+@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True)
+@click.option("--workers", type=click.IntRange(1, 256), help="Processes. [default: one per core]")
+def arena(challenger: str, others: str, **given: Any) -> None:  # noqa: ANN401 - the options above
+    """Play bots of the level CHALLENGER against bots of the level OTHERS.
+
+    Every deal is played once for each seat, with the challenger there and OTHERS everywhere else:
+    with two seats the matches are mirrored. The same seed plays the same matches again.
+    """
+    settings = settings_of({"tricky": None, "timer": None, "stake": None, "preset": None} | given)
+    refusal = complete_settings(settings)
+    if isinstance(refusal, Refusal):
+        raise click.UsageError("; ".join(fault.description for fault in refusal.fields))
+    deals = -(-given["matches"] // settings.seats)
+    workers = given["workers"] or os.cpu_count() or 1
+    console = new_console()
+    played: list[Deal] = []
+    with _progress() as progress:
+        task = progress.add_task(f"{challenger} – {others}", total=deals * settings.seats)
+        for some in _play(settings, (challenger, others), given["seed"], deals, workers):
+            played += some
+            progress.advance(task, sum(deal.matches for deal in some))
+    _report(console, f"{challenger} against {others}", played)
+
+
+def _progress() -> Progress:
+    """On standard error, so that the figures alone can be piped."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+
+
+def _play(
+    settings: Settings, levels: tuple[str, str], seed: int, deals: int, workers: int
+) -> Iterator[list[Deal]]:
+    """The deals as they are done, a few at a time."""
+    spawn = multiprocessing.get_context("spawn")  # gRPC is loaded: never fork
+    with ProcessPoolExecutor(workers, spawn, ignore_interrupt) as pool:
+        waiting: set[Future[list[Deal]]] = {
+            pool.submit(
+                play_deals,
+                settings.SerializeToString(),
+                levels,
+                seed,
+                range(first, min(first + _DEALS_AT_A_TIME, deals)),
+            )
+            for first in range(0, deals, _DEALS_AT_A_TIME)
+        }
+        try:
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def ignore_interrupt() -> None:
+    """Leave Ctrl-C to the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def play_deals(
+    settings: bytes, levels: tuple[str, str], seed: int, numbers: Sequence[int]
+) -> list[Deal]:
+    """Play some deals; the work of one process."""
+    challenger, others = (BOTS[LEVELS[level]] for level in levels)
+    table = Settings.FromString(settings)
+    return [play_deal(table, challenger, others, seed=seed, number=number) for number in numbers]
+
+
+def _report(console: Console, title: str, deals: Sequence[Deal]) -> None:
+    """Rates of the challenger, each with its 95% confidence interval."""
+    matches = sum(deal.matches for deal in deals)
+    table = Table(title=f"{title}: {matches} matches, {len(deals)} deals", title_justify="left")
+    table.add_column("of the challenger")
+    table.add_column("share", justify="right")
+    table.add_column("95% interval", justify="right")
+    rows = {
+        "first": [deal.firsts / deal.matches for deal in deals],
+        "draw": [deal.draws / deal.matches for deal in deals],
+        "durak": [deal.duraks / deal.matches for deal in deals],
+        "score (draws half)": [deal.score for deal in deals],
+    }
+    for name, shares in rows.items():
+        found = rate(shares)
+        low, high = max(0.0, found.mean - found.margin), min(1.0, found.mean + found.margin)
+        table.add_row(name, f"{found.mean:.1%}", f"{low:.1%} – {high:.1%}")
+    console.print(table)

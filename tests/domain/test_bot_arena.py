@@ -1,0 +1,53 @@
+"""The arena: every deal from every seat, and rates with an interval that can be checked by hand."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import pytest
+
+from domain.bots import BOTS
+from domain.bots.arena import Deal, play_deal, rate
+from durak.v1.settings_pb2 import BotLevel
+from tests.domain.tables import settings
+
+EASY = BOTS[BotLevel.BOT_LEVEL_EASY]
+NORMAL = BOTS[BotLevel.BOT_LEVEL_NORMAL]
+
+
+@pytest.mark.parametrize("seats", [2, 4])
+def test_equals_share_what_a_deal_gives(seats: int) -> None:
+    """Who plays against themselves from each seat is each seat of the same match once."""
+    for number in range(20):
+        deal = play_deal(settings(seats=seats), EASY, EASY, seed=3, number=number)
+        assert deal.matches == seats
+        if deal.duraks:
+            assert (deal.duraks, deal.draws) == (1, 0)
+            assert deal.score == (seats - 1) / seats
+        else:
+            assert deal.draws >= 2
+
+
+def test_the_same_seed_gives_the_same_deal_and_another_number_another() -> None:
+    deals = [play_deal(settings(), NORMAL, EASY, seed=1, number=n) for n in (0, 0, 1, 2, 3, 4)]
+    assert deals[0] == deals[1]
+    assert len({astuple(deal) for deal in deals}) > 1
+
+
+def test_a_score_counts_draws_half() -> None:
+    assert Deal(firsts=1, draws=1, duraks=0, matches=2).score == 0.75
+    assert Deal(firsts=0, draws=0, duraks=1, matches=4).score == 0.75
+
+
+def test_a_rate_has_its_interval_over_the_deals() -> None:
+    # Mean 0.5; squares 4 · 0.25 over 4 − 1 is 1/3; √(1/3 / 4) = 0.28868; times 1.96 is 0.56581.
+    found = rate([0.0, 1.0, 0.0, 1.0])
+    assert found.mean == 0.5
+    assert found.margin == pytest.approx(0.56581, abs=1e-5)
+    assert rate([0.25]).margin == 0
+
+
+def test_R14_the_normal_bot_beats_the_easy_one() -> None:
+    """The share is about 0.63; of 300 deals fewer than 0.54 is worse than 4 standard errors."""
+    wins = [play_deal(settings(), NORMAL, EASY, seed=9, number=n).score for n in range(300)]
+    assert rate(wins).mean > 0.54

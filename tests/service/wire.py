@@ -37,17 +37,23 @@ class Wire:
             if isinstance(self._target, str)
             else await asyncio.open_connection(*self._target)
         )
-        if self.is_cut:
-            writer.close()
-            there[1].close()
-            return
-        self._pairs |= {writer, there[1]}
-        with suppress(ConnectionError):
-            await asyncio.gather(
-                self._copy(reader, there[1], answers=False),
-                self._copy(there[0], writer, answers=True),
-            )
-        self._pairs -= {writer, there[1]}
+        pair = {writer, there[1]}
+        self._pairs |= pair
+        try:
+            if not self.is_cut:
+                await asyncio.gather(
+                    self._copy(reader, there[1], answers=False),
+                    self._copy(there[0], writer, answers=True),
+                )
+        except ConnectionError:
+            for end in pair:
+                end.transport.abort()
+        finally:
+            self._pairs -= pair
+            for end in pair:  # an end that is left open would be found as garbage much later
+                end.close()
+                with suppress(ConnectionError):
+                    await end.wait_closed()
 
     async def _copy(
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, answers: bool

@@ -5,30 +5,47 @@ are spawned and not forked: gRPC does not survive a fork.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple, Self
 from uuid import UUID
 
-from domain.audit import AuditReport, audit
+from domain.audit import AuditReport, EntryKind, LedgerEntry, audit
 from eventstore import WholeMatch
 from service.ledger_entries import entries_of
 
 
+class Coins(NamedTuple):
+    """What the ledger says of a match: staked, given back before the deal, paid at the end."""
+
+    staked: int
+    refunded: int
+    paid: int
+
+
 class Audited(NamedTuple):
-    """A match and what the audit says of it."""
+    """A match, what the audit says of it, and what coins moved."""
 
     match_id: UUID
     report: AuditReport
+    coins: Coins
 
 
 def judge(match: WholeMatch) -> Audited:
     """Audit a match as the store has it, every coin included. Never raises on bad records."""
     entries = entries_of(match.records, match.transfers)
     report = audit(match.records, match_id=match.match_id.bytes, ledger=entries)
-    return Audited(match.match_id, report)
+    return Audited(match.match_id, report, _coins(entries))
+
+
+def _coins(entries: Sequence[LedgerEntry]) -> Coins:
+    moved: Counter[int] = Counter()
+    for entry in entries:
+        if entry.player_id:
+            moved[entry.kind] += abs(entry.coins)
+    return Coins(moved[EntryKind.STAKE], moved[EntryKind.REFUND], moved[EntryKind.PAYOUT])
 
 
 def _judge_all(matches: Sequence[WholeMatch]) -> list[Audited]:
@@ -43,11 +60,11 @@ class Auditors:
         self._processes = processes
         self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
 
     async def judge_pages(
         self, pages: AsyncIterator[list[WholeMatch]]

@@ -126,6 +126,10 @@ class Config(BaseSettings):
     sweep_batch_matches: Count = 200
     """How many matches one search finds; where there are more, another follows at once."""
 
+    # Audits.
+    audit_processes: Annotated[int, Field(gt=0, le=64)] = 2
+    """Processes that judge side by side where an auditor verifies many matches."""
+
     # Checkpoints (docs/operator.md).
     checkpoint_key: Path | None = None
     """The file of the keys that checkpoints are signed with; `checkpoint-key` in the data folder

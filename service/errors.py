@@ -79,8 +79,10 @@ CATALOGUE: Mapping[ErrorReason.ValueType, Entry] = {
     reasons.ERROR_REASON_NOT_SEATED: _PERMISSION_DENIED,
     reasons.ERROR_REASON_NOT_OWNER: _PERMISSION_DENIED,
     reasons.ERROR_REASON_SEAT_RESERVED: _PERMISSION_DENIED,
+    reasons.ERROR_REASON_OWN_MATCH: _PERMISSION_DENIED,
     reasons.ERROR_REASON_MATCH_NOT_FOUND: Entry(grpc.StatusCode.NOT_FOUND, Detail.RESOURCE),
     reasons.ERROR_REASON_PUZZLE_NOT_FOUND: Entry(grpc.StatusCode.NOT_FOUND, Detail.RESOURCE),
+    reasons.ERROR_REASON_CHECKPOINT_NOT_FOUND: Entry(grpc.StatusCode.NOT_FOUND, Detail.RESOURCE),
     reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: Entry(grpc.StatusCode.OUT_OF_RANGE),
     reasons.ERROR_REASON_STALE_VERSION: Entry(grpc.StatusCode.ABORTED),
     reasons.ERROR_REASON_CONTENTION: Entry(grpc.StatusCode.ABORTED, Detail.RETRY, 0.05),
@@ -123,11 +125,15 @@ CATALOGUE: Mapping[ErrorReason.ValueType, Entry] = {
     reasons.ERROR_REASON_DRAINING: Entry(grpc.StatusCode.UNAVAILABLE, Detail.RETRY, 1.0),
     reasons.ERROR_REASON_OVERLOADED: Entry(grpc.StatusCode.UNAVAILABLE, Detail.RETRY, 0.5),
     reasons.ERROR_REASON_STORE_UNAVAILABLE: Entry(grpc.StatusCode.UNAVAILABLE, Detail.RETRY, 1.0),
+    reasons.ERROR_REASON_MATCH_NOT_DEALT: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_NOT_IN_CHECKPOINT: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_LOG_CORRUPT: Entry(grpc.StatusCode.DATA_LOSS),
 }
 
 _RESOURCES: Mapping[ErrorReason.ValueType, tuple[str, str]] = {
     reasons.ERROR_REASON_MATCH_NOT_FOUND: ("durak.v1.Match", "match_id"),
     reasons.ERROR_REASON_PUZZLE_NOT_FOUND: ("durak.v1.Puzzle", "puzzle_id"),
+    reasons.ERROR_REASON_CHECKPOINT_NOT_FOUND: ("durak.v1.Checkpoint", "tree_size"),
 }
 """What is missing: its type, and the metadata that names it."""
 

@@ -29,11 +29,19 @@ _PROBE = Access(public=True, probe=True)
 _PLAY = Access(roles=frozenset({"player"}), barred=frozenset({"auditor"}))
 """Auditors may see every card of a match, so they do not play, whatever else they are."""
 _READ = Access(roles=ROLES)
+_AUDIT = Access(roles=frozenset({"auditor"}))
 _OPERATE = Access(roles=frozenset({"operator"}))
 
 _DENIED = Access()
 
 ACCESS: Final[Mapping[str, Access]] = {
+    "/durak.v1.AuditService/ExportMatch": _AUDIT,
+    "/durak.v1.AuditService/GetCheckpoint": _AUDIT,
+    "/durak.v1.AuditService/GetInclusionProof": _AUDIT,
+    "/durak.v1.AuditService/GetStateAt": _AUDIT,
+    "/durak.v1.AuditService/ReadEvents": _AUDIT,
+    "/durak.v1.AuditService/VerifyMatch": _AUDIT,
+    "/durak.v1.AuditService/VerifyPayouts": _AUDIT,
     "/durak.v1.MatchService/OpenTable": _PLAY,
     "/durak.v1.MatchService/TakeSeat": _PLAY,
     "/durak.v1.MatchService/SeatBot": _PLAY,

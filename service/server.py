@@ -22,16 +22,19 @@ from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
 
 from durak.v1 import (
+    audit_service_pb2,
     match_service_pb2,
     practice_service_pb2,
     rules_service_pb2,
     wallet_service_pb2,
 )
+from durak.v1.audit_service_pb2_grpc import add_AuditServiceServicer_to_server
 from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_server
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EmbeddedPostgres, EventStore, StoreUnavailable, migrate
 from service import match_service, note_keys
+from service.audit_service import AuditService
 from service.auth import Authenticator, KeySource
 from service.checkpointer import Checkpointer
 from service.config import Config
@@ -54,6 +57,7 @@ from service.wallet_service import WalletService
 SERVICES = tuple(
     service.full_name
     for file in (
+        audit_service_pb2,
         match_service_pb2,
         practice_service_pb2,
         rules_service_pb2,
@@ -109,6 +113,8 @@ async def running(config: Config) -> AsyncIterator[Running]:
         health = Health(SERVICES)
         server = aio.server(interceptors=[interceptor], options=_options(config))
         match_service.add_to_server(engine.servicer, server)
+        audits = AuditService(store, config.audit_processes)
+        add_AuditServiceServicer_to_server(audits, server)
         add_WalletServiceServicer_to_server(WalletService(store.ledger, config), server)
         add_public_services(config, server)
         add_HealthServicer_to_server(health, server)

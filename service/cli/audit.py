@@ -94,9 +94,9 @@ def _told_one(match: WholeMatch) -> bool:
 async def _audit_all(config: Config, processes: int) -> bool:
     matches = faulty = 0
     async with opened_store(config) as store:
-        with Auditors(processes) as auditors:
+        async with Auditors(processes) as auditors:
             async for page in auditors.judge_pages(_pages(store)):
-                for match_id, report in page:
+                for match_id, report, _ in page:
                     matches += 1
                     faulty += not report.ok
                     for finding in report.findings:

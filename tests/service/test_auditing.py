@@ -100,7 +100,7 @@ async def test_processes_audit_pages_in_their_order(store: EventStore) -> None:
         for match_id in ids:
             yield await store.archive.read([match_id])
 
-    with Auditors(2) as auditors:
+    async with Auditors(2) as auditors:
         found = [one async for page in auditors.judge_pages(pages()) for one in page]
     assert [one.match_id for one in found] == ids
     assert all(one.report.ok for one in found)
@@ -113,7 +113,7 @@ async def test_nobody_who_stops_listening_leaves_work_behind(store: EventStore) 
         while True:
             yield await store.archive.read([match_id])
 
-    with Auditors(1) as auditors:
+    async with Auditors(1) as auditors:
         async with asyncio.timeout(60):
             async for _ in auditors.judge_pages(endless()):
                 break

@@ -75,10 +75,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: this seat of a rematch is kept for the player who had it. Action: take your own seat.
     PERMISSION_DENIED.
     """
+    ERROR_REASON_OWN_MATCH: _ErrorReason.ValueType  # 17
+    """Cause: you have, or had, a seat at this match, so you may not see it open. Action: leave it to another
+    auditor. PERMISSION_DENIED.
+    """
     ERROR_REASON_MATCH_NOT_FOUND: _ErrorReason.ValueType  # 20
     """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
     ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: _ErrorReason.ValueType  # 21
-    """Cause: `after_version` is beyond the last event. Metadata `head_version`. Action: watch from a version
+    """Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action: watch from a version
     that you have seen. OUT_OF_RANGE.
     """
     ERROR_REASON_STALE_VERSION: _ErrorReason.ValueType  # 22
@@ -91,6 +95,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_PUZZLE_NOT_FOUND: _ErrorReason.ValueType  # 24
     """Cause: there is no such puzzle. Detail ResourceInfo. Action: use an id listed by ListPuzzles. NOT_FOUND."""
+    ERROR_REASON_CHECKPOINT_NOT_FOUND: _ErrorReason.ValueType  # 25
+    """Cause: there is no signed checkpoint of that tree size, or none at all yet. Detail ResourceInfo. Action: ask
+    for the newest; where there is none, the operator has to make a key. NOT_FOUND.
+    """
     ERROR_REASON_MATCH_NOT_IN_PLAY: _ErrorReason.ValueType  # 30
     """Cause: the cards are not dealt yet, or the match is over. Detail PreconditionFailure, as for all reasons
     down to REMATCH_IMPOSSIBLE. Action: look at TableView.phase. FAILED_PRECONDITION.
@@ -216,6 +224,18 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     RetryInfo. Action: repeat the same request, with the same request id: if it was stored, you get its
     answer. UNAVAILABLE.
     """
+    ERROR_REASON_MATCH_NOT_DEALT: _ErrorReason.ValueType  # 90
+    """Cause: the cards are not dealt yet, and seats can still be taken: nobody may see the match open. Detail
+    PreconditionFailure. Action: wait for the deal. FAILED_PRECONDITION.
+    """
+    ERROR_REASON_NOT_IN_CHECKPOINT: _ErrorReason.ValueType  # 91
+    """Cause: the match is not in the tree of that checkpoint: it runs, or has ended later. Detail
+    PreconditionFailure. Action: wait for the next checkpoint after its end. FAILED_PRECONDITION.
+    """
+    ERROR_REASON_LOG_CORRUPT: _ErrorReason.ValueType  # 92
+    """Cause: the stored records make no match, or the stored tree is broken: somebody has changed them. Action: call
+    VerifyMatch, which says what is wrong, and tell the operator. DATA_LOSS.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every reason for which a call can be refused. A refusal is a `google.rpc.Status` (in the trailing metadata
@@ -284,10 +304,14 @@ ERROR_REASON_SEAT_RESERVED: ErrorReason.ValueType  # 16
 """Cause: this seat of a rematch is kept for the player who had it. Action: take your own seat.
 PERMISSION_DENIED.
 """
+ERROR_REASON_OWN_MATCH: ErrorReason.ValueType  # 17
+"""Cause: you have, or had, a seat at this match, so you may not see it open. Action: leave it to another
+auditor. PERMISSION_DENIED.
+"""
 ERROR_REASON_MATCH_NOT_FOUND: ErrorReason.ValueType  # 20
 """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
 ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: ErrorReason.ValueType  # 21
-"""Cause: `after_version` is beyond the last event. Metadata `head_version`. Action: watch from a version
+"""Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action: watch from a version
 that you have seen. OUT_OF_RANGE.
 """
 ERROR_REASON_STALE_VERSION: ErrorReason.ValueType  # 22
@@ -300,6 +324,10 @@ RetryInfo. Action: repeat the same request, with the same request id. ABORTED.
 """
 ERROR_REASON_PUZZLE_NOT_FOUND: ErrorReason.ValueType  # 24
 """Cause: there is no such puzzle. Detail ResourceInfo. Action: use an id listed by ListPuzzles. NOT_FOUND."""
+ERROR_REASON_CHECKPOINT_NOT_FOUND: ErrorReason.ValueType  # 25
+"""Cause: there is no signed checkpoint of that tree size, or none at all yet. Detail ResourceInfo. Action: ask
+for the newest; where there is none, the operator has to make a key. NOT_FOUND.
+"""
 ERROR_REASON_MATCH_NOT_IN_PLAY: ErrorReason.ValueType  # 30
 """Cause: the cards are not dealt yet, or the match is over. Detail PreconditionFailure, as for all reasons
 down to REMATCH_IMPOSSIBLE. Action: look at TableView.phase. FAILED_PRECONDITION.
@@ -424,5 +452,17 @@ ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 82
 """Cause: the database cannot be reached, or the connection broke while a command was being stored. Detail
 RetryInfo. Action: repeat the same request, with the same request id: if it was stored, you get its
 answer. UNAVAILABLE.
+"""
+ERROR_REASON_MATCH_NOT_DEALT: ErrorReason.ValueType  # 90
+"""Cause: the cards are not dealt yet, and seats can still be taken: nobody may see the match open. Detail
+PreconditionFailure. Action: wait for the deal. FAILED_PRECONDITION.
+"""
+ERROR_REASON_NOT_IN_CHECKPOINT: ErrorReason.ValueType  # 91
+"""Cause: the match is not in the tree of that checkpoint: it runs, or has ended later. Detail
+PreconditionFailure. Action: wait for the next checkpoint after its end. FAILED_PRECONDITION.
+"""
+ERROR_REASON_LOG_CORRUPT: ErrorReason.ValueType  # 92
+"""Cause: the stored records make no match, or the stored tree is broken: somebody has changed them. Action: call
+VerifyMatch, which says what is wrong, and tell the operator. DATA_LOSS.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

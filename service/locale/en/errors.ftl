@@ -14,11 +14,13 @@ role-required = Your account may not do this.
 not-seated = You do not sit at this table. Take a seat first; until then you can only watch.
 not-owner = Only the player who opened the table may do this.
 seat-reserved = This seat is kept for the player who had it before. Take your own seat.
+own-match = You have played in this match, so you may not see it open. Leave it to another auditor.
 
 match-not-found = There is no such match. Check the link or the number.
 after-version-beyond-head = The match has not come that far yet. Watch it from a move that you have already seen.
 stale-version = The table has changed in the meantime. Look at it again and decide anew.
 puzzle-not-found = There is no such puzzle. Choose one from the list.
+checkpoint-not-found = There is no checkpoint of that size. Ask for the newest one.
 contention = Too much is happening at this table at once. Try the same move again.
 
 match-not-in-play = This match is not being played: it has not begun yet, or it is over.
@@ -61,3 +63,7 @@ slow-watcher = Your connection could not keep up. Watch again from the last move
 draining = The server is restarting. Try again in a moment; nothing that you played is lost.
 overloaded = The server is very busy. Try again in a moment.
 store-unavailable = The move could not be confirmed just now. Send the same request again; it will not be played twice.
+
+match-not-dealt = The cards are not dealt yet. Wait for the deal.
+not-in-checkpoint = The match is not in that checkpoint. Wait for the next one after its end.
+log-corrupt = The stored match is damaged. Have it verified, and tell the operator.

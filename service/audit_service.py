@@ -1,0 +1,227 @@
+"""AuditService: open matches, judged. For auditors, of matches that are not their own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from datetime import datetime
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+from google.protobuf.message import DecodeError
+from grpc import aio
+
+from domain.match import CorruptLogError, fold
+from durak.v1 import audit_service_pb2 as api
+from durak.v1 import audit_service_pb2_grpc as api_grpc
+from durak.v1 import errors_pb2 as reasons
+from eventstore import EventStore, SignedHead, WholeMatch, first_hash
+from service import audit_fields, calls, transcripts, tree
+from service.audit_messages import (
+    ledger_state,
+    open_state,
+    read_record,
+    record_message,
+    report_message,
+)
+from service.auditing import Audited, Auditors, Coins, judge
+from service.errors import refuse
+from service.records import read_records
+from service.tree import TreeBrokenError
+
+Context = aio.ServicerContext[Any, Any]
+Proof = TypeVar("Proof")
+
+_PAGE_RECORDS: Final = 500
+
+
+class AuditService(api_grpc.AuditServiceServicer):
+    """The servicer. Whatever it raises, the interceptor turns into a status."""
+
+    def __init__(self, store: EventStore, processes: int) -> None:
+        """Serve what stands in this store; judge many matches on so many processes."""
+        self._store = store
+        self._processes = processes
+        self._is_verifying = False
+
+    async def ReadEvents(
+        self, request: api.ReadEventsRequest, context: Context
+    ) -> api.ReadEventsResponse:
+        """A page of records as stored."""
+        match = await self._open(audit_fields.read_events(request))
+        size = request.page_size or _PAGE_RECORDS
+        after = [one for one in match.records if one.version > request.after_version]
+        return api.ReadEventsResponse(
+            records=map(record_message, after[:size]),
+            head_version=match.records[-1].version,
+        )
+
+    async def GetStateAt(
+        self, request: api.GetStateAtRequest, context: Context
+    ) -> api.GetStateAtResponse:
+        """The table at a version, with all hands."""
+        match = await self._open(audit_fields.of_match(request))
+        version, head = request.version or len(match.records), len(match.records)
+        if version > head:
+            reason = reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD
+            raise refuse(reason, head_version=str(head))
+        return api.GetStateAtResponse(state=state_at(match, version))
+
+    async def VerifyMatch(
+        self, request: api.VerifyMatchRequest, context: Context
+    ) -> api.VerifyMatchResponse:
+        """The verdict over one match."""
+        match = await self._open(audit_fields.of_match(request))
+        audited = await asyncio.to_thread(judge, match)
+        return api.VerifyMatchResponse(report=report_message(*audited[:2]))
+
+    async def ExportMatch(
+        self, request: api.ExportMatchRequest, context: Context
+    ) -> api.ExportMatchResponse:
+        """The transcript."""
+        match = await self._open(audit_fields.of_match(request))
+        return api.ExportMatchResponse(
+            transcript=await _whole(transcripts.export(match, self._store.checkpoints))
+        )
+
+    async def GetCheckpoint(
+        self, request: api.GetCheckpointRequest, context: Context
+    ) -> api.GetCheckpointResponse:
+        """A checkpoint, and that it continues an older one."""
+        audit_fields.get_checkpoint(request)
+        head = await self._head(request.tree_size if request.HasField("tree_size") else None)
+        hashes: list[bytes] = []
+        if request.HasField("since_tree_size"):
+            since = request.since_tree_size
+            if since > head.tree_size:
+                raise _no_checkpoint(since)
+            nodes = self._store.checkpoints.nodes
+            hashes = await _whole(tree.consistency_proof(since, head.tree_size, nodes))
+        response = api.GetCheckpointResponse(checkpoint=head.note, consistency_hashes=hashes)
+        response.signed_at.FromDatetime(head.signed_at)
+        return response
+
+    async def GetInclusionProof(
+        self, request: api.GetInclusionProofRequest, context: Context
+    ) -> api.GetInclusionProofResponse:
+        """That a match is in the tree of a checkpoint."""
+        match_id = UUID(bytes=audit_fields.of_match(request))
+        head = await self._head(request.tree_size if request.HasField("tree_size") else None)
+        leaf = await self._store.checkpoints.leaf_of(match_id)
+        if leaf is None and await self._store.read_head(match_id) is None:
+            raise _no_match(match_id)
+        if leaf is None or leaf.leaf_index >= head.tree_size:
+            raise refuse(reasons.ERROR_REASON_NOT_IN_CHECKPOINT, match_id=str(match_id))
+        return api.GetInclusionProofResponse(
+            inclusion=await _whole(transcripts.inclusion(leaf, head, self._store.checkpoints)),
+            last_version=leaf.version,
+            head_hash=leaf.head_hash,
+            checkpoint=head.note,
+        )
+
+    async def VerifyPayouts(
+        self, request: api.VerifyPayoutsRequest, context: Context
+    ) -> AsyncIterator[api.VerifyPayoutsResponse]:
+        """The verdict over many matches, and the ledger as a whole."""
+        since, before = audit_fields.verify_payouts(request)
+        if self._is_verifying:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        self._is_verifying = True
+        try:
+            async for response in self._verify(since, before):
+                yield response
+        finally:
+            self._is_verifying = False
+
+    async def _verify(
+        self, since: datetime, before: datetime
+    ) -> AsyncIterator[api.VerifyPayoutsResponse]:
+        caller_id = calls.current().caller.subject
+        total = await self._store.archive.count_opened(since, before)
+        progress = api.VerifyProgress(matches_total=total)
+        summary = api.PayoutsSummary()
+        yield api.VerifyPayoutsResponse(progress=progress)
+        async with Auditors(self._processes) as auditors:
+            async for page in auditors.judge_pages(self._pages(since, before)):
+                for audited in page:
+                    _add_up(summary, audited.coins)
+                    if not audited.report.ok:
+                        summary.matches_with_faults += 1
+                        yield api.VerifyPayoutsResponse(faulty=_faulty(audited, caller_id))
+                summary.matches_judged += len(page)
+                progress.matches_judged = summary.matches_judged
+                yield api.VerifyPayoutsResponse(progress=progress)
+        summary.ledger.CopyFrom(ledger_state(await self._store.ledger.check()))
+        yield api.VerifyPayoutsResponse(summary=summary)
+
+    async def _pages(self, since: datetime, before: datetime) -> AsyncIterator[list[WholeMatch]]:
+        async for ids in self._store.archive.ids_opened(since, before):
+            yield await self._store.archive.read(ids)
+
+    async def _open(self, match_id: bytes) -> WholeMatch:
+        """A match that the caller may see open.
+
+        Raises Refused MATCH_NOT_FOUND, OWN_MATCH or MATCH_NOT_DEALT.
+        """
+        [match] = await self._store.archive.read([UUID(bytes=match_id)])
+        if not match.records:
+            raise _no_match(match.match_id)
+        check_openable(match, calls.current().caller.subject)
+        return match
+
+    async def _head(self, tree_size: int | None) -> SignedHead:
+        checkpoints = self._store.checkpoints
+        head = await (checkpoints.latest() if tree_size is None else checkpoints.of_size(tree_size))
+        if head is None:
+            raise _no_checkpoint(tree_size)
+        return head
+
+
+async def _whole(proof: Awaitable[Proof]) -> Proof:
+    """A proof from the stored tree. Raises Refused LOG_CORRUPT where that is broken."""
+    try:
+        return await proof
+    except TreeBrokenError as error:
+        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT) from error
+
+
+def check_openable(match: WholeMatch, auditor_id: str) -> None:
+    """Refuse a match at which the auditor sits, or at which seats can still be taken."""
+    is_dealt = False
+    for stored in match.records:
+        record = read_record(stored)
+        if record is None:
+            continue  # the audit says so
+        event = record.event
+        if event.seat_taken.player_id == auditor_id:
+            raise refuse(reasons.ERROR_REASON_OWN_MATCH, match_id=str(match.match_id))
+        is_dealt = is_dealt or event.HasField("dealt") or event.HasField("finished")
+    if not is_dealt:
+        raise refuse(reasons.ERROR_REASON_MATCH_NOT_DEALT, match_id=str(match.match_id))
+
+
+def state_at(match: WholeMatch, version: int) -> api.OpenState:
+    """The open table at a version. Raises Refused LOG_CORRUPT."""
+    try:
+        return open_state(fold(read_records(match.records[:version], first_hash(match.match_id))))
+    except (CorruptLogError, DecodeError) as error:
+        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match.match_id)) from error
+
+
+def _faulty(audited: Audited, caller_id: str) -> api.AuditReport:
+    if caller_id in audited.report.facts.players:
+        return api.AuditReport(match_id=str(audited.match_id))
+    return report_message(audited.match_id, audited.report)
+
+
+def _add_up(summary: api.PayoutsSummary, coins: Coins) -> None:
+    summary.staked_coins += coins.staked
+    summary.refunded_coins += coins.refunded
+    summary.paid_coins += coins.paid
+
+
+def _no_match(match_id: UUID) -> Exception:
+    return refuse(reasons.ERROR_REASON_MATCH_NOT_FOUND, match_id=str(match_id))
+
+
+def _no_checkpoint(tree_size: int | None) -> Exception:
+    size = "" if tree_size is None else str(tree_size)
+    return refuse(reasons.ERROR_REASON_CHECKPOINT_NOT_FOUND, tree_size=size)

@@ -266,15 +266,21 @@ async def test_abandoned_watches_leave_nothing_behind(playing: Playing) -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        sizes = []
-        for _ in range(4):
+        await abandon(200)
+        gc.collect()
+        first = tracemalloc.get_traced_memory()[0]
+        for _ in range(3):
             await abandon(200)
+
+        def grown() -> int:
             gc.collect()
-            sizes.append(tracemalloc.get_traced_memory()[0])
+            return tracemalloc.get_traced_memory()[0] - first
+
+        # 600 more watches, of some kilobytes each while they are open. gRPC lets go of the last
+        # ones a moment after they have ended.
+        await until(lambda: grown() < 300_000)
     finally:
         tracemalloc.stop()
-    # 600 more watches than at the first measurement, of some kilobytes each while they are open.
-    assert sizes[-1] - sizes[0] < 300_000
     await come_and_go(ann, match_id)
 
 

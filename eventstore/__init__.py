@@ -22,7 +22,7 @@ transaction, and `store.ledger` has the balances and transfers. A player's coins
 escrow and come back from it or from its bank; nothing else moves them.
 
 `store.archive` reads matches whole, records and transfers, for audits. `store.checkpoints` keeps
-the tree of ended matches and its signed heads.
+the tree of ended matches and its signed heads, `store.standings` what ended matches came to.
 
 Errors are those of `errors`; each says whether something was stored. `Limits` holds every limit.
 `migrate` brings a database to the newest schema, `EmbeddedPostgres` runs a server for those who
@@ -69,6 +69,15 @@ from eventstore.model import (
     StoredRecord,
     TailBatch,
 )
+from eventstore.standings import (
+    Ended,
+    PlayerNumbers,
+    RatingKey,
+    SeatStanding,
+    SeriesSeat,
+    Standings,
+    StandingsTurn,
+)
 from eventstore.store import EventStore
 
 __all__ = [
@@ -84,6 +93,7 @@ __all__ = [
     "Due",
     "EmbeddedPostgres",
     "EmbeddedPostgresError",
+    "Ended",
     "EndedMatch",
     "EventStore",
     "Head",
@@ -98,9 +108,15 @@ __all__ = [
     "MigrationError",
     "NodeKey",
     "PageKey",
+    "PlayerNumbers",
+    "RatingKey",
     "ReturnStake",
+    "SeatStanding",
+    "SeriesSeat",
     "Settle",
     "SignedHead",
+    "Standings",
+    "StandingsTurn",
     "StoreError",
     "StoreMisconfigured",
     "StoreOverloaded",

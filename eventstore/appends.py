@@ -62,17 +62,20 @@ WITH moved AS (
 
 _LIST = """, listed AS (
     SELECT * FROM unnest(
-        $17::uuid[], $18::smallint[], $19::timestamptz[], $20::integer[], $21::bytea[]
-    ) AS l (match_id, status, opened_at, version, summary)
+        $17::uuid[], $18::smallint[], $19::timestamptz[], $20::integer[], $21::bytea[],
+        $22::timestamptz[]
+    ) AS l (match_id, status, opened_at, version, summary, ended_at)
     WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
 ), seated AS (
-    SELECT * FROM unnest($22::uuid[], $23::text[], $24::timestamptz[])
+    SELECT * FROM unnest($23::uuid[], $24::text[], $25::timestamptz[])
         AS s (match_id, player, opened_at)
     WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
 ), lobby AS (
-    INSERT INTO matches (match_id, status, opened_at, version, summary) SELECT * FROM listed
+    INSERT INTO matches (match_id, status, opened_at, version, summary, ended_at)
+    SELECT * FROM listed
     ON CONFLICT (match_id) DO UPDATE
-    SET status = excluded.status, version = excluded.version, summary = excluded.summary
+    SET status = excluded.status, version = excluded.version, summary = excluded.summary,
+        ended_at = excluded.ended_at
 ), vacated AS (
     DELETE FROM match_players p USING listed l
     WHERE p.match_id = l.match_id
@@ -191,6 +194,7 @@ def _lobby_rows(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
         [row.opened_at for _, row in rows],
         [each.head.version for each, _ in rows],
         [row.summary for _, row in rows],
+        [row.ended_at for _, row in rows],
         *([seat[column] for seat in seats] for column in range(3)),
     )
 

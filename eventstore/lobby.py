@@ -37,10 +37,11 @@ ORDER BY p.opened_at DESC, match_id DESC LIMIT $3
 """
 
 _PUT = """
-INSERT INTO matches (match_id, version, status, opened_at, summary) VALUES ($1, $2, $3, $4, $5)
+INSERT INTO matches (match_id, version, status, opened_at, summary, ended_at)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (match_id) DO UPDATE
 SET version = excluded.version, status = excluded.status, opened_at = excluded.opened_at,
-    summary = excluded.summary
+    summary = excluded.summary, ended_at = excluded.ended_at
 WHERE matches.version <= excluded.version
 RETURNING 1
 """
@@ -70,7 +71,7 @@ async def put(connection: Pooled, rows: Sequence[tuple[UUID, int, LobbyRow]]) ->
     for match_id, version, row in sorted(rows, key=lambda row: row[0].int):
         if (
             await connection.fetchval(
-                _PUT, match_id, version, row.status, row.opened_at, row.summary
+                _PUT, match_id, version, row.status, row.opened_at, row.summary, row.ended_at
             )
             is None
         ):

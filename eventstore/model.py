@@ -62,13 +62,15 @@ class Limits:
 class LobbyRow:
     """What lists of matches show of one match.
 
-    `status` is the caller's own numbering; `players` are the names seated now.
+    `status` is the caller's own numbering; `players` are the names seated now; `ended_at` is the
+    time of the last event, once there will be no more.
     """
 
     status: int
     opened_at: datetime
     summary: bytes
     players: tuple[str, ...] = ()
+    ended_at: datetime | None = None
 
 
 class Append(NamedTuple):

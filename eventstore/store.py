@@ -28,6 +28,7 @@ from eventstore.model import (
     StoredRecord,
     TailBatch,
 )
+from eventstore.standings import Standings
 
 if TYPE_CHECKING:
     from eventstore.coins import CoinMove
@@ -55,6 +56,7 @@ class EventStore:
         self.ledger = Ledger(reads, coins, limits)
         self.archive = Archive(reads, limits)
         self.checkpoints = Checkpoints(reads, limits)
+        self.standings = Standings(reads, limits)
         self._dsn = dsn
         self._limits = limits
         self._reads = reads

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Count = Annotated[int, Field(gt=0, le=10_000_000)]
+Points = Annotated[int, Field(ge=0, le=100_000)]
 
 
 class Config(BaseSettings):
@@ -156,6 +157,29 @@ class Config(BaseSettings):
     """What each player has to begin with, from when they first have to do with coins."""
     grant_limit_coins: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
     """The most coins that an operator can grant at once."""
+
+    # Standings. The numbers of the rating hold for matches counted from then on; `durak rebuild`
+    # counts all of them anew.
+    rating_initial_points: Points = 1_000
+    """The rating of a player before the first match."""
+    rating_match_points: Annotated[int, Field(gt=0, le=1_000)] = 32
+    """The most points that one match gives or takes."""
+    rating_scale_points: Annotated[int, Field(gt=0, le=100_000)] = 400
+    """How many points stronger a player is who is expected to win ten games of eleven."""
+    rating_easy_bot_points: Points = 800
+    """The strength of easy bots, as a rating."""
+    rating_normal_bot_points: Points = 1_000
+    """The strength of normal bots, as a rating."""
+    rating_hard_bot_points: Points = 1_200
+    """The strength of hard bots, as a rating."""
+    rating_bot_day_points: Annotated[int, Field(ge=0, le=1_000_000)] = 50
+    """The most points that a player can win from bots on one day (UTC)."""
+    standings_interval_seconds: Seconds = 1.0
+    """How often ended matches are counted."""
+    standings_settle_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
+    """How long a match waits to be counted, so that those that ended before it come first."""
+    standings_batch_matches: Count = 500
+    """How many matches are counted in one transaction."""
 
     # What the operator sees.
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -265,7 +265,7 @@ class LiveMatch:
             after = match.copy()
             for record in records:
                 after.apply(record)
-            lobby = _lobby_row(after)
+            lobby = lobby_row(after)
             coins = coin_moves(match, after, events)
             look_us = self.next_look_us(after, now_us)
         else:
@@ -382,11 +382,13 @@ def _has_bots(table: Table) -> bool:
     return any(seat is not None and seat.is_bot for seat in table.seats)
 
 
-def _lobby_row(match: Match) -> LobbyRow:
+def lobby_row(match: Match) -> LobbyRow:
+    """What lists of matches, and the standings once it has ended, are to know of a match."""
     players = [seat.player_id for seat in match.table.seats if seat is not None and not seat.is_bot]
     return LobbyRow(
         status=match.phase,
         opened_at=to_datetime(match.opened_us),
         summary=summary(match).SerializeToString(),
         players=tuple(players),
+        ended_at=to_datetime(match.time_us) if match.phase == Phase.PHASE_ENDED else None,
     )

@@ -50,6 +50,7 @@ from service.public_calls import PublicCalls
 from service.puzzles import Puzzles
 from service.rule_sheets import RuleSheets
 from service.rules_service import RulesService
+from service.standings import Scorekeeper
 from service.telemetry import open_telemetry
 from service.tls import server_credentials
 from service.wallet_service import WalletService
@@ -129,6 +130,8 @@ async def running(config: Config) -> AsyncIterator[Running]:
         await server.start()
         stack.push_async_callback(_drain, server, interceptor, health, config.drain_seconds)
         await stack.enter_async_context(_checkpoints(store, config))
+        scorekeeper = Scorekeeper(store, config)
+        await stack.enter_async_context(_working(scorekeeper.run(), "standings"))
         await stack.enter_async_context(_readiness(store, health, config))
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)

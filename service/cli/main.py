@@ -28,6 +28,7 @@ from service.cli.key import key_command
 from service.cli.log import export, matches, replay, show
 from service.cli.play import play
 from service.cli.practice import practice
+from service.cli.rebuild import rebuild
 from service.cli.rules import rules
 from service.cli.tokens import development_token
 from service.cli.verify import verify_command
@@ -121,7 +122,7 @@ async def _migrate(config: Config) -> None:
 
 for _command in (
     play, demo, arena, matches, show, replay, export, practice, rules, audit_command,
-    verify_command, key_command,
+    verify_command, key_command, rebuild,
 ):  # fmt: skip
     durak.add_command(_command)
 

@@ -1,0 +1,117 @@
+"""The standings (R13): counts ended matches, in the order in which they ended.
+
+Every replica runs a counter; they take turns, and the database lets one at a time. What counting
+comes to follows from the log and the numbers of the rating alone: docs/adr/0008.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from domain.rating import Numbers, Opponent, Rating, counts, has_lost, has_won, rate
+from durak.v1.match_service_pb2 import MatchSummary
+from durak.v1.settings_pb2 import BotLevel
+from eventstore import (
+    Ended,
+    EventStore,
+    PlayerNumbers,
+    SeatStanding,
+    StandingsTurn,
+    StoreError,
+)
+from service.config import Config
+
+_log = structlog.get_logger(__name__)
+
+
+class Scorekeeper:
+    """Counts matches, every second where there is something new."""
+
+    def __init__(self, store: EventStore, config: Config) -> None:
+        """Count what ends in this store, by the numbers of these settings."""
+        self._store = store
+        self._config = config
+        self._numbers = numbers_of(config)
+
+    async def run(self) -> None:
+        """Count until cancelled. What fails is logged and tried again."""
+        settle = timedelta(seconds=self._config.standings_settle_seconds)
+        while True:
+            try:
+                await self.count(datetime.now(UTC) - settle)
+            except StoreError as error:
+                _log.warning("standings not counted", error=type(error).__name__)
+            await asyncio.sleep(self._config.standings_interval_seconds)
+
+    async def count(self, until: datetime, *, wait: bool = False) -> int:
+        """Count all matches that ended by then; how many. With `wait` also if others are at it."""
+        total = 0
+        more: int | None = 1
+        while more:
+            more = await self._store.standings.take_turn(
+                lambda turn: self._count_some(turn, until), wait=wait
+            )
+            total += more or 0
+        return total
+
+    async def _count_some(self, turn: StandingsTurn, until: datetime) -> int:
+        ended = await turn.waiting(until, self._config.standings_batch_matches)
+        if not ended:
+            return 0
+        matches = [MatchSummary.FromString(match.summary) for match in ended]
+        players = {seat.player_id for match in matches for seat in match.seats if seat.player_id}
+        numbers = await turn.ratings(players)
+        ratings = {player: Rating(*row) for player, row in numbers.items()}
+        seats: list[SeatStanding] = []
+        for when, match in zip(ended, matches, strict=True):
+            if counts(match.result):
+                day = (when.ended_at - _EPOCH).days
+                ratings |= rate(match.result, opponents(match), ratings, day, self._numbers)
+                seats += _seats(when, match, ratings)
+        await turn.add(ended, seats)
+        return len(ended)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def numbers_of(config: Config) -> Numbers:
+    """The numbers of the rating as they are set."""
+    return Numbers(
+        initial_points=config.rating_initial_points,
+        match_points=config.rating_match_points,
+        scale_points=config.rating_scale_points,
+        bot_points={
+            BotLevel.BOT_LEVEL_EASY: config.rating_easy_bot_points,
+            BotLevel.BOT_LEVEL_NORMAL: config.rating_normal_bot_points,
+            BotLevel.BOT_LEVEL_HARD: config.rating_hard_bot_points,
+        },
+        bot_day_points=config.rating_bot_day_points,
+    )
+
+
+def opponents(match: MatchSummary) -> Sequence[Opponent]:
+    """Who sat at a match, by seat."""
+    return [Opponent(seat.player_id, seat.bot_level) for seat in match.seats]
+
+
+def _seats(
+    ended: Ended, match: MatchSummary, after: Mapping[str, Rating]
+) -> Iterator[SeatStanding]:
+    """What a match that counts came to for each seat, with the ratings after it."""
+    series_id = UUID(match.settings.series_id) if match.settings.series_id else None
+    for result in match.result.results:
+        player = match.seats[result.seat].player_id or None
+        yield SeatStanding(
+            match_id=ended.match_id,
+            seat=result.seat,
+            ended_at=ended.ended_at,
+            series_id=series_id,
+            player=player,
+            won=has_won(match.result, result),
+            lost=has_lost(match.result, result),
+            after=PlayerNumbers(*after[player]) if player else None,
+        )

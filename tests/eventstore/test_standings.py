@@ -1,0 +1,198 @@
+"""Standings: counted once, in the order of the matches' ends, whatever order they come to light."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from eventstore import (
+    Ended,
+    EventStore,
+    LobbyRow,
+    PlayerNumbers,
+    RatingKey,
+    SeatStanding,
+    SeriesSeat,
+    StandingsTurn,
+    StoreUnavailable,
+)
+from tests.conftest import Database, execute
+from tests.eventstore.support import Writer
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+LATER = NOON + timedelta(days=1)
+SERIES = UUID(int=7)
+
+
+async def end(store: EventStore, minute: int, players: str, match_id: UUID | None = None) -> UUID:
+    """A match that ended at this minute; each character is a player, `-` a bot, the first wins."""
+    writer = Writer(store) if match_id is None else Writer(store, match_id)
+    at = NOON + timedelta(minutes=minute)
+    row = LobbyRow(4, NOON, players.encode(), tuple(players), ended_at=at)
+    await store.append(writer.command(b"the end")._replace(lobby=row))
+    return writer.stream_id
+
+
+async def count(store: EventStore, until: datetime = LATER, limit: int = 2) -> int | None:
+    """One turn. The numbers of a player are those of before, changed in a way that tells order."""
+
+    async def work(turn: StandingsTurn) -> int:
+        ended = await turn.waiting(until, limit)
+        players = {name for match in ended for name in match.summary.decode() if name != "-"}
+        numbers = await turn.ratings(players)
+        seats = []
+        for match in ended:
+            for seat, name in enumerate(match.summary.decode()):
+                seats.append(_standing(match, seat, name, numbers))
+        await turn.add(ended, seats)
+        return len(ended)
+
+    return await store.standings.take_turn(work)
+
+
+def _standing(
+    match: Ended, seat: int, name: str, numbers: dict[str, PlayerNumbers]
+) -> SeatStanding:
+    after = None
+    if name != "-":
+        old = numbers.get(name, PlayerNumbers(1, 0, 0, 0, 0, 0))
+        minute = (match.ended_at - NOON) // timedelta(minutes=1)
+        after = old._replace(
+            points=(old.points * 31 + minute) % 1009, matches=old.matches + 1, day=minute
+        )
+        numbers[name] = after
+    player = None if name == "-" else name
+    return SeatStanding(
+        match.match_id, seat, match.ended_at, SERIES, player, seat == 0, seat == 1, after
+    )
+
+
+async def count_all(store: EventStore) -> None:
+    while await count(store):
+        pass
+
+
+async def all_of(store: EventStore) -> list[tuple[str, PlayerNumbers]]:
+    return await store.standings.ratings(limit=100)
+
+
+async def test_a_match_is_counted_once(store: EventStore) -> None:
+    await end(store, 5, "ab")
+    assert await count(store) == 1
+    assert await count(store) == 0
+    assert await store.standings.rating("a") == PlayerNumbers(36, 1, 0, 0, 5, 0)
+    assert await store.standings.rating("c") is None
+
+
+async def test_a_match_waits_until_its_time(store: EventStore) -> None:
+    await end(store, 5, "ab")
+    assert await count(store, NOON + timedelta(minutes=5, microseconds=-1)) == 0
+    assert await count(store, NOON + timedelta(minutes=5)) == 1
+
+
+async def test_one_that_comes_to_light_late_is_counted_at_its_place(store: EventStore) -> None:
+    for minute, players in ((1, "ab"), (5, "ac"), (9, "ca"), (7, "de")):
+        await end(store, minute, players)
+    await count_all(store)
+    await end(store, 3, "a-")  # takes back the three that ended later
+    assert await count(store) == 2
+    # a: ((1 * 31 + 1) * 31 + 3) = 995, then 995 * 31 + 5 = 30850, which is 580 more than 30 * 1009.
+    assert await store.standings.rating("a") == PlayerNumbers(580, 3, 0, 0, 5, 0)
+    assert await store.standings.rating("d") is None, "of those taken back not yet counted again"
+    await count_all(store)
+    # 580 * 31 + 9 = 17989, which is 836 more than 17 * 1009.
+    assert await store.standings.rating("a") == PlayerNumbers(836, 4, 0, 0, 9, 0)
+
+
+async def test_any_order_of_coming_to_light_gives_the_same(store: EventStore) -> None:
+    chance = random.Random(1)
+    matches = [
+        (
+            chance.randrange(12),
+            "".join(chance.sample("abcdef-", 2)),
+            UUID(int=chance.getrandbits(128)),
+        )
+        for _ in range(60)
+    ]
+    for minute, players, match_id in matches:
+        await end(store, minute, players, match_id)
+        if chance.random() < 0.3:
+            await count(store)
+    await count_all(store)
+    seen = await all_of(store)
+
+    await store.standings.empty()
+    assert await all_of(store) == []
+    await count_all(store)
+    assert await all_of(store) == seen
+    # The last of each player, counted by hand from the beginning.
+    numbers: dict[str, PlayerNumbers] = {}
+    for minute, players, match_id in sorted(matches, key=lambda match: (match[0], match[2].int)):
+        ended = Ended(match_id, NOON + timedelta(minutes=minute), players.encode())
+        for seat, name in enumerate(players):
+            _standing(ended, seat, name, numbers)
+    assert dict(seen) == numbers
+
+
+async def test_a_lobby_row_made_anew_does_not_count_twice(
+    store: EventStore, database: Database
+) -> None:
+    matches = {minute: await end(store, minute, "ab") for minute in (5, 6)}
+    await count_all(store)
+    seen = await all_of(store)
+    await execute(database.owner_dsn, "DELETE FROM matches")
+    for minute, match_id in matches.items():
+        row = LobbyRow(4, NOON, b"ab", ended_at=NOON + timedelta(minutes=minute))
+        await store.put_lobby_rows([(match_id, 1, row)])
+    await count_all(store)
+    assert await all_of(store) == seen
+
+
+async def test_turns_do_not_overlap(store: EventStore) -> None:
+    for minute in range(20):
+        await end(store, minute, "ab")
+    counted = await asyncio.gather(*(count(store) for _ in range(20)))
+    assert None in counted
+    await count_all(store)
+    numbers = await store.standings.rating("a")
+    assert numbers is not None
+    assert numbers.matches == 20
+
+
+async def test_what_fails_in_a_turn_undoes_it(store: EventStore) -> None:
+    await end(store, 1, "ab")
+    await count_all(store)
+    before = await all_of(store)
+    await end(store, 0, "ab")
+
+    async def work(turn: StandingsTurn) -> None:
+        assert len(await turn.waiting(LATER, 10)) == 2  # one taken back
+        raise StoreUnavailable
+
+    with pytest.raises(StoreUnavailable):
+        await store.standings.take_turn(work)
+    assert await all_of(store) == before
+
+
+async def test_pages_of_ratings_go_by_points_then_name(store: EventStore) -> None:
+    for minute, players in ((1, "ab"), (1, "dc"), (2, "e-"), (0, "f-")):
+        await end(store, minute, players)
+    await count_all(store)
+    seen, key = [], None
+    while page := await store.standings.ratings(after=key, limit=2):
+        seen.append([(numbers.points, player) for player, numbers in page])
+        player, numbers = page[-1]
+        key = RatingKey(numbers.points, player)
+    assert seen == [[(33, "e"), (32, "a")], [(32, "b"), (32, "c")], [(32, "d"), (31, "f")]]
+
+
+async def test_a_series_is_summed_by_seat(store: EventStore) -> None:
+    for minute in range(3):
+        await end(store, minute, "a-")
+    await count_all(store)
+    assert await store.standings.series(SERIES) == [SeriesSeat(0, 3, 3, 0), SeriesSeat(1, 3, 0, 3)]
+    assert await store.standings.series(UUID(int=8)) == []

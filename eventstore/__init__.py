@@ -22,7 +22,8 @@ transaction, and `store.ledger` has the balances and transfers. A player's coins
 escrow and come back from it or from its bank; nothing else moves them.
 
 `store.archive` reads matches whole, records and transfers, for audits. `store.checkpoints` keeps
-the tree of ended matches and its signed heads, `store.standings` what ended matches came to.
+the tree of ended matches and its signed heads, `store.disputes` the disputes about matches,
+`store.standings` what ended matches came to.
 
 Errors are those of `errors`; each says whether something was stored. `Limits` holds every limit.
 `migrate` brings a database to the newest schema, `EmbeddedPostgres` runs a server for those who
@@ -42,6 +43,7 @@ from eventstore.coins import (
     Transfer,
     TransferKind,
 )
+from eventstore.disputes import Disputes, ListedDispute, first_dispute_hash
 from eventstore.embedded import EmbeddedPostgres
 from eventstore.errors import (
     AppendOutcomeUnknown,
@@ -90,6 +92,7 @@ __all__ = [
     "ChainMismatch",
     "Checkpoints",
     "CoinMove",
+    "Disputes",
     "Due",
     "EmbeddedPostgres",
     "EmbeddedPostgresError",
@@ -103,6 +106,7 @@ __all__ = [
     "LedgerCheck",
     "LedgerMismatch",
     "Limits",
+    "ListedDispute",
     "ListedMatch",
     "LobbyRow",
     "MigrationError",
@@ -129,6 +133,7 @@ __all__ = [
     "Turn",
     "VersionConflict",
     "WholeMatch",
+    "first_dispute_hash",
     "first_hash",
     "migrate",
     "next_hash",

@@ -32,6 +32,10 @@ class TransferKind(IntEnum):
     """Escrow → bank of the match."""
     PAYOUT = 5
     """Bank → player."""
+    CORRECTION_IN = 6
+    """Dispute → player: a ruling puts coins right."""
+    CORRECTION_OUT = 7
+    """Player → dispute; what a ruling moves adds up to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,20 @@ class Books:
                 self._end(TransferKind.VOID, self._stake_of(player))
             case Settle(shares):
                 self._settle(shares)
+
+    def correct(self, corrections: Mapping[str, int]) -> None:
+        """Move coins between players as a ruling says. Raises as `enter` does."""
+        if sum(corrections.values()) or not all(corrections.values()):
+            raise LedgerMismatch("the corrections of a ruling add up to 0, and none of them is 0")
+        for player, coins in sorted(corrections.items()):
+            account = self.accounts.get(player)
+            if account is None:
+                raise LedgerMismatch(f"{player} has no account")
+            if account.available + coins < 0:
+                raise InsufficientCoins(player, account.available, -coins)
+            account.available += coins
+            kind = TransferKind.CORRECTION_IN if coins > 0 else TransferKind.CORRECTION_OUT
+            self._note(kind, player, abs(coins))
 
     def _take(self, player: str, coins: int) -> None:
         if not 0 < coins <= MOST_COINS:

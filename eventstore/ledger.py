@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import UUID, uuid5
 
@@ -98,7 +98,7 @@ SELECT
 _WRONG_ACCOUNTS = """
 SELECT player FROM accounts a FULL JOIN (
     SELECT player,
-        sum(CASE WHEN kind IN (1, 3, 5) THEN coins WHEN kind = 2 THEN -coins ELSE 0 END)
+        sum(CASE WHEN kind IN (1, 3, 5, 6) THEN coins WHEN kind IN (2, 7) THEN -coins ELSE 0 END)
             AS available,
         sum(CASE WHEN kind = 2 THEN coins WHEN kind IN (3, 4) THEN -coins ELSE 0 END) AS escrow,
         count(*) AS transfers
@@ -110,8 +110,8 @@ WHERE a.available_coins IS DISTINCT FROM coalesce(t.available, 0)
 ORDER BY player LIMIT 100
 """
 _WRONG_MATCHES = """
-SELECT source_id FROM transfers WHERE kind IN (4, 5) GROUP BY source_id
-HAVING sum(CASE kind WHEN 4 THEN coins ELSE -coins END) <> 0 ORDER BY source_id LIMIT 100
+SELECT source_id FROM transfers WHERE kind IN (4, 5, 6, 7) GROUP BY source_id
+HAVING sum(CASE WHEN kind IN (4, 7) THEN coins ELSE -coins END) <> 0 ORDER BY source_id LIMIT 100
 """
 
 
@@ -124,7 +124,8 @@ class LedgerCheck(NamedTuple):
     wrong_accounts: list[str]
     """Players whose balances are not the fold of their transfers."""
     wrong_matches: list[UUID]
-    """Matches whose bank did not pay out exactly what was posted to it."""
+    """Matches whose bank did not pay out exactly what was posted to it, and disputes whose
+    corrections do not add up to nothing."""
 
     @property
     def holds(self) -> bool:
@@ -282,6 +283,18 @@ class Ledger:
 
     async def _patiently(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
         return await patiently(self._limits.patience_s, attempt)
+
+
+async def correct(
+    connection: Pooled, source_id: UUID, version: int, corrections: Mapping[str, int], actor: str
+) -> None:
+    """Move coins between players, in the caller's transaction; see `Books.correct`.
+
+    Raises InsufficientCoins or LedgerMismatch.
+    """
+    books = Books(await _locked(connection, sorted(corrections)), [])
+    books.correct(corrections)
+    await _write(connection, books, source_id, version, actor)
 
 
 async def _locked(connection: Pooled, players: Sequence[str]) -> dict[str, Account]:

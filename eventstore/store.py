@@ -15,6 +15,7 @@ from eventstore.archive import Archive
 from eventstore.chain import HASH_SIZE_BYTES
 from eventstore.checkpoints import Checkpoints
 from eventstore.connect import check_fitness, connect, open_pool, patiently
+from eventstore.disputes import Disputes
 from eventstore.lanes import Lane
 from eventstore.ledger import Ledger
 from eventstore.model import (
@@ -56,6 +57,7 @@ class EventStore:
         self.ledger = Ledger(reads, coins, limits)
         self.archive = Archive(reads, limits)
         self.checkpoints = Checkpoints(reads, limits)
+        self.disputes = Disputes(reads, coins, limits)
         self.standings = Standings(reads, limits)
         self._dsn = dsn
         self._limits = limits

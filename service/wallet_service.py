@@ -25,8 +25,11 @@ _KINDS: Final = MappingProxyType(
         TransferKind.VOID: api.TRANSFER_KIND_REFUND,
         TransferKind.POST: api.TRANSFER_KIND_POST,
         TransferKind.PAYOUT: api.TRANSFER_KIND_PAYOUT,
+        TransferKind.CORRECTION_IN: api.TRANSFER_KIND_CORRECTION_IN,
+        TransferKind.CORRECTION_OUT: api.TRANSFER_KIND_CORRECTION_OUT,
     }
 )
+_CORRECTIONS: Final = frozenset({TransferKind.CORRECTION_IN, TransferKind.CORRECTION_OUT})
 
 
 class WalletService(api_grpc.WalletServiceServicer):
@@ -98,14 +101,16 @@ def _balance(balance: Balance) -> api.Balance:
 
 def _transfer(transfer: Transfer) -> api.Transfer:
     issued = transfer.kind is TransferKind.ISSUE
+    corrects = transfer.kind in _CORRECTIONS
     granted = api.TRANSFER_KIND_GRANT if transfer.actor else api.TRANSFER_KIND_OPENING
     message = api.Transfer(
         number=transfer.number,
         kind=granted if issued else _KINDS[transfer.kind],
         coins=transfer.coins,
         available_after_coins=transfer.available_after,
-        match_id="" if issued else str(transfer.source_id),
+        match_id="" if issued or corrects else str(transfer.source_id),
         version=transfer.version,
+        dispute_id=str(transfer.source_id) if corrects else "",
     )
     message.time.FromDatetime(transfer.recorded_at)
     return message

@@ -30,7 +30,7 @@ from eventstore import (
 from tests.conftest import Database
 from tests.eventstore.support import Writer, assert_whole, until
 
-ISSUE, STAKE, VOID, POST, PAYOUT = TransferKind
+ISSUE, STAKE, VOID, POST, PAYOUT, CORRECTION_IN, CORRECTION_OUT = TransferKind
 
 
 class Table(Writer):

@@ -42,6 +42,10 @@ class _TransferKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Transfer
     """The match ended: the stake went from `escrow_coins` into the bank, which is shared out in the same moment."""
     TRANSFER_KIND_PAYOUT: _TransferKind.ValueType  # 6
     """A share of the bank, to `available_coins` (R12.3, R12.4, R12.6)."""
+    TRANSFER_KIND_CORRECTION_IN: _TransferKind.ValueType  # 7
+    """A ruling on a dispute put coins right: to `available_coins`. `dispute_id` says which."""
+    TRANSFER_KIND_CORRECTION_OUT: _TransferKind.ValueType  # 8
+    """A ruling on a dispute put coins right: from `available_coins`. `dispute_id` says which."""
 
 class TransferKind(_TransferKind, metaclass=_TransferKindEnumTypeWrapper):
     """What a transfer does. Each has the player on one side and, on the other, the issue of coins or one match."""
@@ -62,6 +66,10 @@ TRANSFER_KIND_POST: TransferKind.ValueType  # 5
 """The match ended: the stake went from `escrow_coins` into the bank, which is shared out in the same moment."""
 TRANSFER_KIND_PAYOUT: TransferKind.ValueType  # 6
 """A share of the bank, to `available_coins` (R12.3, R12.4, R12.6)."""
+TRANSFER_KIND_CORRECTION_IN: TransferKind.ValueType  # 7
+"""A ruling on a dispute put coins right: to `available_coins`. `dispute_id` says which."""
+TRANSFER_KIND_CORRECTION_OUT: TransferKind.ValueType  # 8
+"""A ruling on a dispute put coins right: from `available_coins`. `dispute_id` says which."""
 Global___TransferKind: _TypeAlias = TransferKind  # noqa: Y015
 
 @_typing.final
@@ -144,6 +152,7 @@ class Transfer(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
+    DISPUTE_ID_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The number of the transfer among the player's, from 1 without gaps."""
     kind: Global___TransferKind.ValueType
@@ -153,11 +162,13 @@ class Transfer(_message.Message):
     available_after_coins: _builtins.int
     """`available_coins` after it."""
     match_id: _builtins.str
-    """The match, a UUID; empty for the opening balance and grants."""
+    """The match, a UUID; empty for the opening balance, grants and corrections."""
     version: _builtins.int
-    """The version of the match's event that caused it; of a command that made several events, the last one. 0
-    where there is no match.
+    """The version of the match's or the dispute's event that caused it; of a command that made several events, the
+    last one. 0 where there is neither.
     """
+    dispute_id: _builtins.str
+    """The dispute, a UUID; only for corrections."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When it was made."""
@@ -172,10 +183,11 @@ class Transfer(_message.Message):
         match_id: _builtins.str = ...,
         version: _builtins.int = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
+        dispute_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_after_coins", b"available_after_coins", "coins", b"coins", "kind", b"kind", "match_id", b"match_id", "number", b"number", "time", b"time", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_after_coins", b"available_after_coins", "coins", b"coins", "dispute_id", b"dispute_id", "kind", b"kind", "match_id", b"match_id", "number", b"number", "time", b"time", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,207 @@
+"""Disputes as the store keeps them: appended under a guard, listed, with the coins they move."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from eventstore import (
+    EventStore,
+    InsufficientCoins,
+    LedgerMismatch,
+    ListedDispute,
+    PageKey,
+    StoredRecord,
+    TransferKind,
+    VersionConflict,
+    first_dispute_hash,
+    next_hash,
+)
+from tests.conftest import Database, execute
+
+OPENED = datetime(2026, 1, 1, tzinfo=UTC)
+OPEN, UPHELD = 1, 3
+
+
+@dataclass
+class Dispute:
+    """Who appends to one dispute and knows its head."""
+
+    store: EventStore
+    match_id: UUID = field(default_factory=uuid4)
+    opened_by: str = "anna"
+    opened_at: datetime = OPENED
+    dispute_id: UUID = field(default_factory=uuid4)
+    version: int = 0
+    link: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.link = first_dispute_hash(self.dispute_id)
+
+    async def add(
+        self,
+        record: bytes,
+        status: int = OPEN,
+        corrections: Mapping[str, int] | None = None,
+    ) -> None:
+        version, link = self.version + 1, next_hash(self.link, record)
+        row = ListedDispute(
+            self.dispute_id, self.match_id, self.opened_by, status, self.opened_at, version, record
+        )
+        stored = StoredRecord(version, record, link)
+        await self.store.disputes.append(row, stored, self.link, corrections or {}, "otto")
+        self.version, self.link = version, link
+
+
+async def test_a_dispute_is_a_chain_of_its_own(store: EventStore) -> None:
+    dispute = Dispute(store)
+    await dispute.add(b"opened")
+    await dispute.add(b"ruled", UPHELD)
+    stored = await store.disputes.read(dispute.dispute_id)
+    link = sha256(b"durak.v1.dispute" + dispute.dispute_id.bytes).digest()
+    for version, record in ((1, b"opened"), (2, b"ruled")):
+        link = sha256(link + record).digest()
+        assert stored[version - 1] == (version, record, link)
+    assert await store.disputes.read(uuid4()) == []
+    assert await store.read(dispute.dispute_id) == []  # it is no match
+
+
+async def test_the_first_to_add_a_version_wins(store: EventStore) -> None:
+    dispute = Dispute(store)
+    await dispute.add(b"opened")
+    rivals = [Dispute(store, dispute.match_id, dispute_id=dispute.dispute_id) for _ in range(4)]
+    for rival in rivals:
+        rival.version, rival.link = dispute.version, dispute.link
+    done = await asyncio.gather(
+        *(rival.add(b"ruled %d" % n) for n, rival in enumerate(rivals)), return_exceptions=True
+    )
+    assert sorted(type(one).__name__ for one in done) == ["NoneType"] + ["VersionConflict"] * 3
+    stored = await store.disputes.read(dispute.dispute_id)
+    assert len(stored) == 2
+    winner = next(n for n, one in enumerate(done) if one is None)
+    [listed] = await store.disputes.list(limit=9)
+    assert listed.summary == stored[1].record == b"ruled %d" % winner
+
+
+async def test_no_gap_and_no_other_chain(store: EventStore) -> None:
+    dispute = Dispute(store)
+    dispute.version = 1
+    with pytest.raises(VersionConflict) as conflict:
+        await dispute.add(b"second without a first")
+    assert conflict.value.actual == 0
+    dispute.version = 0
+    await dispute.add(b"opened")
+    dispute.link = bytes(32)
+    with pytest.raises(VersionConflict):
+        await dispute.add(b"after another first")
+
+
+async def test_lists_newest_first_by_every_filter(store: EventStore) -> None:
+    match_id = uuid4()
+    made = []
+    for number in range(6):
+        dispute = Dispute(
+            store,
+            match_id if number % 2 else uuid4(),
+            "anna" if number < 3 else "boris",
+            OPENED + timedelta(seconds=number // 2),
+        )
+        await dispute.add(b"opened")
+        if number == 4:
+            await dispute.add(b"ruled", UPHELD)
+        made.append(dispute)
+
+    async def ids(limit: int = 9, **filters: object) -> set[int]:
+        rows = await store.disputes.list(limit=limit, **filters)  # type: ignore[arg-type]
+        keys = [(row.opened_at, row.dispute_id) for row in rows]
+        assert keys == sorted(keys, reverse=True)
+        numbers = {dispute.dispute_id: number for number, dispute in enumerate(made)}
+        return {numbers[row.dispute_id] for row in rows}
+
+    assert await ids() == {0, 1, 2, 3, 4, 5}
+    assert await ids(match_id=match_id) == {1, 3, 5}
+    assert await ids(opened_by="anna") == {0, 1, 2}
+    assert await ids(statuses=[UPHELD]) == {4}
+    assert await ids(statuses=[OPEN, UPHELD], match_id=match_id, opened_by="boris") == {3, 5}
+
+    first = await store.disputes.list(limit=4)
+    after = PageKey(first[-1].opened_at, first[-1].dispute_id)
+    rest = await store.disputes.list(limit=4, after=after)
+    assert len({row.dispute_id for row in [*first, *rest]}) == 6
+    assert len(rest) == 2
+
+
+async def test_a_ruling_moves_coins_with_its_record(store: EventStore) -> None:
+    for player in ("anna", "boris", "clara"):
+        await store.ledger.open_account(player, 100)
+    dispute = Dispute(store)
+    await dispute.add(b"opened")
+    await dispute.add(b"approved", UPHELD, {"anna": 70, "boris": -60, "clara": -10})
+    assert [
+        (await store.ledger.balance(player)).available for player in ("anna", "boris", "clara")
+    ] == [170, 40, 90]
+    [transfer, _] = await store.ledger.transfers("boris", limit=9)
+    assert transfer.kind is TransferKind.CORRECTION_OUT
+    assert (transfer.source_id, transfer.version) == (dispute.dispute_id, 2)
+    assert (transfer.coins, transfer.available_after, transfer.actor) == (60, 40, "otto")
+    assert (await store.ledger.check()).holds
+
+
+@pytest.mark.parametrize(
+    ("corrections", "error"),
+    [
+        ({"anna": 101, "boris": -101}, InsufficientCoins),
+        ({"anna": 5, "boris": -4}, LedgerMismatch),
+        ({"anna": 5, "nobody": -5}, LedgerMismatch),
+        ({"anna": 0}, LedgerMismatch),
+    ],
+)
+async def test_coins_that_cannot_move_leave_no_record(
+    store: EventStore, corrections: dict[str, int], error: type[Exception]
+) -> None:
+    for player in ("anna", "boris"):
+        await store.ledger.open_account(player, 100)
+    dispute = Dispute(store)
+    await dispute.add(b"opened")
+    with pytest.raises(error):
+        await dispute.add(b"approved", UPHELD, corrections)
+    assert len(await store.disputes.read(dispute.dispute_id)) == 1
+    [row] = await store.disputes.list(limit=9)
+    assert row.status == OPEN
+    assert (await store.ledger.balance("anna")).available == 100
+    assert (await store.ledger.check()).holds
+
+
+async def test_corrections_that_do_not_add_up_show_in_the_check(
+    store: EventStore, database: Database
+) -> None:
+    for player in ("anna", "boris"):
+        await store.ledger.open_account(player, 100)
+    dispute = Dispute(store)
+    await dispute.add(b"opened")
+    await dispute.add(b"approved", UPHELD, {"anna": 7, "boris": -7})
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE transfers DISABLE TRIGGER USER",
+        "UPDATE transfers SET coins = 8 WHERE kind = 6",
+    )
+    check = await store.ledger.check()
+    assert check.wrong_matches == [dispute.dispute_id]
+    assert check.wrong_accounts == ["anna"]
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM {}", "TRUNCATE {}", "UPDATE {} SET version = 7"])
+async def test_nothing_is_edited(store: EventStore, database: Database, change: str) -> None:
+    await Dispute(store).add(b"opened")
+    for dsn in (database.app_dsn, database.owner_dsn):
+        connection = await asyncpg.connect(dsn)
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await connection.execute(change.format("dispute_events"))
+        await connection.close()

@@ -13,6 +13,7 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1 import practice_service_pb2 as practice_api
 from durak.v1 import rules_service_pb2 as rules_api
+from durak.v1 import standings_service_pb2 as standings_api
 from durak.v1 import wallet_service_pb2 as wallet_api
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Move, Phase
@@ -288,6 +289,29 @@ def grant_coins(request: wallet_api.GrantCoinsRequest, limit_coins: int) -> byte
         faults.add("coins", "is required")
     faults.check()
     return request_id
+
+
+def get_series(request: standings_api.GetSeriesRequest) -> bytes:
+    """The series id."""
+    faults = Faults()
+    series_id = faults.uuid("series_id", request.series_id)
+    faults.check()
+    return series_id
+
+
+def get_rating(request: standings_api.GetRatingRequest) -> None:
+    """Check `player_id`; empty is the caller."""
+    faults = Faults()
+    if request.player_id:
+        faults.player("player_id", request.player_id)
+    faults.check()
+
+
+def list_ratings(request: standings_api.ListRatingsRequest) -> None:
+    """Check `page_size` and the length of `page_token`."""
+    faults = Faults()
+    faults.page(request.page_size, request.page_token)
+    faults.check()
 
 
 def list_presets(request: rules_api.ListPresetsRequest) -> None:

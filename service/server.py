@@ -26,11 +26,13 @@ from durak.v1 import (
     match_service_pb2,
     practice_service_pb2,
     rules_service_pb2,
+    standings_service_pb2,
     wallet_service_pb2,
 )
 from durak.v1.audit_service_pb2_grpc import add_AuditServiceServicer_to_server
 from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_server
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
+from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EmbeddedPostgres, EventStore, StoreUnavailable, migrate
 from service import match_service, note_keys
@@ -51,6 +53,7 @@ from service.puzzles import Puzzles
 from service.rule_sheets import RuleSheets
 from service.rules_service import RulesService
 from service.standings import Scorekeeper
+from service.standings_service import StandingsService
 from service.telemetry import open_telemetry
 from service.tls import server_credentials
 from service.wallet_service import WalletService
@@ -62,6 +65,7 @@ SERVICES = tuple(
         match_service_pb2,
         practice_service_pb2,
         rules_service_pb2,
+        standings_service_pb2,
         wallet_service_pb2,
     )
     for service in file.DESCRIPTOR.services_by_name.values()
@@ -117,6 +121,8 @@ async def running(config: Config) -> AsyncIterator[Running]:
         audits = AuditService(store, config.audit_processes)
         add_AuditServiceServicer_to_server(audits, server)
         add_WalletServiceServicer_to_server(WalletService(store.ledger, config), server)
+        ratings = StandingsService(store.standings, engine.matches, config)
+        add_StandingsServiceServicer_to_server(ratings, server)
         add_public_services(config, server)
         add_HealthServicer_to_server(health, server)
         health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name

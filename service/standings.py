@@ -5,7 +5,7 @@ comes to follows from the log and the numbers of the rating alone: docs/adr/0008
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from eventstore import (
 from service.config import Config
 
 _log = structlog.get_logger(__name__)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Scorekeeper:
@@ -68,14 +69,12 @@ class Scorekeeper:
         seats: list[SeatStanding] = []
         for when, match in zip(ended, matches, strict=True):
             if counts(match.result):
-                day = (when.ended_at - _EPOCH).days
-                ratings |= rate(match.result, opponents(match), ratings, day, self._numbers)
+                seated = [Opponent(seat.player_id, seat.bot_level) for seat in match.seats]
+                day = day_of(when.ended_at)
+                ratings |= rate(match.result, seated, ratings, day, self._numbers)
                 seats += _seats(when, match, ratings)
         await turn.add(ended, seats)
         return len(ended)
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def numbers_of(config: Config) -> Numbers:
@@ -93,9 +92,9 @@ def numbers_of(config: Config) -> Numbers:
     )
 
 
-def opponents(match: MatchSummary) -> Sequence[Opponent]:
-    """Who sat at a match, by seat."""
-    return [Opponent(seat.player_id, seat.bot_level) for seat in match.seats]
+def day_of(time: datetime) -> int:
+    """The day (UTC) of a time, counted from 1970-01-01."""
+    return (time - _EPOCH).days
 
 
 def _seats(

@@ -21,6 +21,7 @@ from durak.v1 import match_service_pb2_grpc as api_grpc
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
+from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
 from durak.v1.table_pb2 import Move, Phase, TableView
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EventStore, verify
@@ -33,6 +34,7 @@ from service.keys import DevelopmentKey
 from service.limits import Limits
 from service.live_matches import system_now_us
 from service.match_service import add_to_server
+from service.standings_service import StandingsService
 from service.telemetry import open_telemetry
 from service.wallet_service import WalletService
 
@@ -74,6 +76,8 @@ class Replica:
         self.server = aio.server(interceptors=[self.interceptor])
         add_to_server(self.engine.servicer, self.server)
         add_WalletServiceServicer_to_server(WalletService(store.ledger, config), self.server)
+        ratings = StandingsService(store.standings, self.engine.matches, config)
+        add_StandingsServiceServicer_to_server(ratings, self.server)
         self.port = self.server.add_insecure_port("127.0.0.1:0")
         self._is_stopped = False
 

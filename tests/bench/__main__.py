@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eventstore import EmbeddedPostgres, migrate
-from tests.bench import append, audit, core, endgame, play
+from tests.bench import append, audit, core, endgame, play, stakes
 
 
 def _append() -> dict[str, float]:
@@ -34,6 +34,7 @@ def main() -> None:
     parts: dict[str, Callable[[], Mapping[str, Any]]] = {
         "append": _append,
         "play": play.run,
+        "stakes": stakes.run,
         "core": core.run,
         "audit": audit.run,
         "endgame": _endgame,

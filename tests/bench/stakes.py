@@ -1,9 +1,9 @@
 """Whole matches per second at staked tables, beside free ones.
 
 Two people sit at each table and choose as easy bots do (bots themselves do not sit at staked
-tables, R12.7). Their commands go to the engine of a service without gRPC between, so that what the ledger
-costs is not hidden behind that: everything else is the same, and every command is durable. Rounds
-of both kinds alternate; each plays the same number of matches, all of its tables at once.
+tables, R12.7). Their commands go to the engine of a service without gRPC between, so that what the
+ledger costs is not hidden behind that: everything else is the same, and every command is durable.
+Rounds of both kinds alternate; each plays the same number of matches, all of its tables at once.
 
 Alone: `python -m tests.bench.stakes` prints one JSON object.
 """

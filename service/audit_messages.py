@@ -7,13 +7,16 @@ from google.protobuf.message import DecodeError
 
 from domain.audit import AuditReport, Cheat, Finding, LedgerEntry, Severity, Verdict
 from domain.cards import cards_in
-from domain.match import Match
+from domain.match import CorruptLogError, Match, fold
 from domain.moves import legal_moves
 from domain.view import table_view, timestamp
 from durak.v1 import audit_service_pb2 as api
+from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Record
 from durak.v1.transcript_pb2 import LedgerEntry as LedgerEntryMessage
-from eventstore import LedgerCheck, StoredRecord
+from eventstore import LedgerCheck, StoredRecord, WholeMatch, first_hash
+from service.errors import refuse
+from service.records import read_records
 
 _SEVERITIES = {
     Severity.FAULT: api.FINDING_SEVERITY_FAULT,
@@ -86,6 +89,14 @@ def open_state(match: Match) -> api.OpenState:
     )
 
 
+def state_at(match: WholeMatch, version: int) -> api.OpenState:
+    """The open table at a version. Raises Refused LOG_CORRUPT."""
+    try:
+        return open_state(fold(read_records(match.records[:version], first_hash(match.match_id))))
+    except (CorruptLogError, DecodeError) as error:
+        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match.match_id)) from error
+
+
 def record_message(stored: StoredRecord) -> api.StoredRecord:
     """A record with what stands beside it."""
     return api.StoredRecord(
@@ -102,6 +113,11 @@ def read_record(stored: StoredRecord) -> Record | None:
         return Record.FromString(stored.record)
     except DecodeError:
         return None
+
+
+def readable_records(stored: Iterable[StoredRecord]) -> list[Record]:
+    """The records, but for those that are none: the audit says so."""
+    return [record for one in stored if (record := read_record(one)) is not None]
 
 
 def entry_messages(entries: Iterable[LedgerEntry]) -> list[LedgerEntryMessage]:

@@ -6,25 +6,23 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from google.protobuf.message import DecodeError
 from grpc import aio
 
-from domain.match import CorruptLogError, fold
+from domain.dispute import facts_of
 from durak.v1 import audit_service_pb2 as api
 from durak.v1 import audit_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
-from eventstore import EventStore, SignedHead, WholeMatch, first_hash
+from eventstore import EventStore, SignedHead, WholeMatch
 from service import audit_fields, calls, transcripts, tree
 from service.audit_messages import (
     ledger_state,
-    open_state,
-    read_record,
+    readable_records,
     record_message,
     report_message,
+    state_at,
 )
 from service.auditing import Audited, Auditors, Coins, judge
 from service.errors import refuse
-from service.records import read_records
 from service.tree import TreeBrokenError
 
 Context = aio.ServicerContext[Any, Any]
@@ -184,26 +182,12 @@ async def _whole(proof: Awaitable[Proof]) -> Proof:
 
 
 def check_openable(match: WholeMatch, auditor_id: str) -> None:
-    """Refuse a match at which the auditor sits, or at which seats can still be taken."""
-    is_dealt = False
-    for stored in match.records:
-        record = read_record(stored)
-        if record is None:
-            continue  # the audit says so
-        event = record.event
-        if event.seat_taken.player_id == auditor_id:
-            raise refuse(reasons.ERROR_REASON_OWN_MATCH, match_id=str(match.match_id))
-        is_dealt = is_dealt or event.HasField("dealt") or event.HasField("finished")
-    if not is_dealt:
+    """Refuse a match at which the auditor has or had a seat, or seats can still be taken."""
+    facts = facts_of(readable_records(match.records))
+    if auditor_id in facts.ever_sat:
+        raise refuse(reasons.ERROR_REASON_OWN_MATCH, match_id=str(match.match_id))
+    if not facts.is_dealt:
         raise refuse(reasons.ERROR_REASON_MATCH_NOT_DEALT, match_id=str(match.match_id))
-
-
-def state_at(match: WholeMatch, version: int) -> api.OpenState:
-    """The open table at a version. Raises Refused LOG_CORRUPT."""
-    try:
-        return open_state(fold(read_records(match.records[:version], first_hash(match.match_id))))
-    except (CorruptLogError, DecodeError) as error:
-        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match.match_id)) from error
 
 
 def _faulty(audited: Audited, caller_id: str) -> api.AuditReport:

@@ -66,6 +66,15 @@ def rematch_id(match_id: bytes) -> bytes:
     return _uuid8(b"durak.v1.rematch" + match_id)
 
 
+def dispute_id(request_id: bytes, player_id: str) -> bytes:
+    """The id of the dispute that a request opens: the same for the same player and request id.
+
+    A UUID of version 8: the first 122 free bits of
+    SHA-256("durak.v1.dispute" ‖ request id, 16 bytes ‖ player id in UTF-8).
+    """
+    return _uuid8(b"durak.v1.dispute" + request_id + player_id.encode())
+
+
 def _uuid8(text: bytes) -> bytes:
     digest = bytearray(sha256(text).digest()[:16])
     digest[6] = 0x80 | digest[6] & 0x0F

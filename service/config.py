@@ -131,6 +131,12 @@ class Config(BaseSettings):
     audit_processes: Annotated[int, Field(gt=0, le=64)] = 2
     """Processes that judge side by side where an auditor verifies many matches."""
 
+    # Disputes.
+    dispute_window_seconds: Annotated[int, Field(gt=0, le=31_536_000)] = 604_800
+    """How long after the end of a match its players can open a dispute about it."""
+    dispute_open_limit: Annotated[int, Field(gt=0, le=100)] = 3
+    """Undecided disputes of one player about one match. Beyond: TOO_MANY_DISPUTES."""
+
     # Checkpoints (docs/operator.md).
     checkpoint_key: Path | None = None
     """The file of the keys that checkpoints are signed with; `checkpoint-key` in the data folder

@@ -128,12 +128,22 @@ CATALOGUE: Mapping[ErrorReason.ValueType, Entry] = {
     reasons.ERROR_REASON_MATCH_NOT_DEALT: _FAILED_PRECONDITION,
     reasons.ERROR_REASON_NOT_IN_CHECKPOINT: _FAILED_PRECONDITION,
     reasons.ERROR_REASON_LOG_CORRUPT: Entry(grpc.StatusCode.DATA_LOSS),
+    reasons.ERROR_REASON_DISPUTE_NOT_FOUND: Entry(grpc.StatusCode.NOT_FOUND, Detail.RESOURCE),
+    reasons.ERROR_REASON_DISPUTE_TOO_LATE: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_TOO_MANY_DISPUTES: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_NO_STAKE: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_DISPUTE_NOT_OPEN: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_RULING_NOT_WAITING: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_CORRECTION_UNBALANCED: _INVALID_ARGUMENT,
+    reasons.ERROR_REASON_CORRECTION_NOT_COVERED: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_OWN_RULING: _PERMISSION_DENIED,
 }
 
 _RESOURCES: Mapping[ErrorReason.ValueType, tuple[str, str]] = {
     reasons.ERROR_REASON_MATCH_NOT_FOUND: ("durak.v1.Match", "match_id"),
     reasons.ERROR_REASON_PUZZLE_NOT_FOUND: ("durak.v1.Puzzle", "puzzle_id"),
     reasons.ERROR_REASON_CHECKPOINT_NOT_FOUND: ("durak.v1.Checkpoint", "tree_size"),
+    reasons.ERROR_REASON_DISPUTE_NOT_FOUND: ("durak.v1.Dispute", "dispute_id"),
 }
 """What is missing: its type, and the metadata that names it."""
 

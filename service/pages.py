@@ -42,19 +42,29 @@ def _check(place: bytes, filters: bytes) -> bytes:
     return sha256(b"durak.v1.page" + place + filters).digest()[:_CHECK_BYTES]
 
 
+def seal_time(last: PageKey, filters: bytes) -> str:
+    """The token of the page after a row of a list that goes by time, the newest first."""
+    time_us = (last.opened_at - _EPOCH) // _MICROSECOND
+    return seal(time_us.to_bytes(8) + last.match_id.bytes, filters)
+
+
+def unseal_time(token: str, filters: bytes) -> PageKey:
+    """The last row of the page before. Raises Refused PAGE_TOKEN_INVALID."""
+    place = unseal(token, filters)
+    opened_at = _EPOCH + int.from_bytes(place[:8]) * _MICROSECOND
+    return PageKey(opened_at, UUID(bytes=place[8:_PLACE_BYTES]))
+
+
 def make_token(last: ListedMatch, request: ListMatchesRequest, caller_id: str) -> str:
     """The token of the page of matches after the row `last`."""
-    opened_us = (last.opened_at - _EPOCH) // _MICROSECOND
-    return seal(opened_us.to_bytes(8) + last.match_id.bytes, _filters(request, caller_id))
+    return seal_time(PageKey(last.opened_at, last.match_id), _filters(request, caller_id))
 
 
 def read_token(request: ListMatchesRequest, caller_id: str) -> PageKey | None:
     """Where the page of matches asked for begins; None is the first."""
     if not request.page_token:
         return None
-    place = unseal(request.page_token, _filters(request, caller_id))
-    opened_at = _EPOCH + int.from_bytes(place[:8]) * _MICROSECOND
-    return PageKey(opened_at, UUID(bytes=place[8:_PLACE_BYTES]))
+    return unseal_time(request.page_token, _filters(request, caller_id))
 
 
 def _filters(request: ListMatchesRequest, caller_id: str) -> bytes:

@@ -23,6 +23,7 @@ from grpc_reflection.v1alpha import reflection
 
 from durak.v1 import (
     audit_service_pb2,
+    dispute_service_pb2,
     match_service_pb2,
     practice_service_pb2,
     rules_service_pb2,
@@ -30,6 +31,7 @@ from durak.v1 import (
     wallet_service_pb2,
 )
 from durak.v1.audit_service_pb2_grpc import add_AuditServiceServicer_to_server
+from durak.v1.dispute_service_pb2_grpc import add_DisputeServiceServicer_to_server
 from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_server
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
@@ -40,6 +42,7 @@ from service.audit_service import AuditService
 from service.auth import Authenticator, KeySource
 from service.checkpointer import Checkpointer
 from service.config import Config
+from service.dispute_service import DisputeService
 from service.engine import Engine
 from service.health import Health
 from service.interceptor import Interceptor
@@ -62,6 +65,7 @@ SERVICES = tuple(
     service.full_name
     for file in (
         audit_service_pb2,
+        dispute_service_pb2,
         match_service_pb2,
         practice_service_pb2,
         rules_service_pb2,
@@ -120,6 +124,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         match_service.add_to_server(engine.servicer, server)
         audits = AuditService(store, config.audit_processes)
         add_AuditServiceServicer_to_server(audits, server)
+        add_DisputeServiceServicer_to_server(DisputeService(store, config), server)
         add_WalletServiceServicer_to_server(WalletService(store.ledger, config), server)
         ratings = StandingsService(store.standings, engine.matches, config)
         add_StandingsServiceServicer_to_server(ratings, server)

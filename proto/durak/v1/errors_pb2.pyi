@@ -76,8 +76,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     PERMISSION_DENIED.
     """
     ERROR_REASON_OWN_MATCH: _ErrorReason.ValueType  # 17
-    """Cause: you have, or had, a seat at this match, so you may not see it open. Action: leave it to another
-    auditor. PERMISSION_DENIED.
+    """Cause: you have, or had, a seat at this match, so you may neither see it open nor decide about it. Action:
+    leave it to another auditor or operator. PERMISSION_DENIED.
     """
     ERROR_REASON_MATCH_NOT_FOUND: _ErrorReason.ValueType  # 20
     """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
@@ -236,6 +236,39 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the stored records make no match, or the stored tree is broken: somebody has changed them. Action: call
     VerifyMatch, which says what is wrong, and tell the operator. DATA_LOSS.
     """
+    ERROR_REASON_DISPUTE_NOT_FOUND: _ErrorReason.ValueType  # 100
+    """Cause: there is no such dispute, or it is not yours to see. Detail ResourceInfo. Action: check the id.
+    NOT_FOUND.
+    """
+    ERROR_REASON_DISPUTE_TOO_LATE: _ErrorReason.ValueType  # 101
+    """Cause: the time for disputes about this match is over. Metadata `until`, a time as in RFC 3339. Detail
+    PreconditionFailure, as for all reasons down to RULING_NOT_WAITING. Action: none. FAILED_PRECONDITION.
+    """
+    ERROR_REASON_TOO_MANY_DISPUTES: _ErrorReason.ValueType  # 102
+    """Cause: you have as many disputes open about this match as you may. Action: wait for a ruling.
+    FAILED_PRECONDITION.
+    """
+    ERROR_REASON_NO_STAKE: _ErrorReason.ValueType  # 103
+    """Cause: the table has no stake, so there was nothing to pay out (R12). Action: name a version instead.
+    FAILED_PRECONDITION.
+    """
+    ERROR_REASON_DISPUTE_NOT_OPEN: _ErrorReason.ValueType  # 104
+    """Cause: the dispute has been ruled on. Action: look at Dispute.status. FAILED_PRECONDITION."""
+    ERROR_REASON_RULING_NOT_WAITING: _ErrorReason.ValueType  # 105
+    """Cause: no ruling waits for an operator. Action: look at Dispute.status. FAILED_PRECONDITION."""
+    ERROR_REASON_CORRECTION_UNBALANCED: _ErrorReason.ValueType  # 106
+    """Cause: the corrections do not add up to 0, name somebody twice or somebody who does not sit at the match, or
+    come with a complaint that is rejected. Detail BadRequest. Action: mend them. INVALID_ARGUMENT.
+    """
+    ERROR_REASON_CORRECTION_NOT_COVERED: _ErrorReason.ValueType  # 107
+    """Cause: a player has fewer coins than the correction takes off. Metadata `player_id`, `balance_coins` and
+    `needed_coins`. Detail PreconditionFailure. Action: decline, and have the auditor rule anew.
+    FAILED_PRECONDITION.
+    """
+    ERROR_REASON_OWN_RULING: _ErrorReason.ValueType  # 108
+    """Cause: you made this ruling yourself, and nobody signs off their own. Action: leave it to another operator.
+    PERMISSION_DENIED.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every reason for which a call can be refused. A refusal is a `google.rpc.Status` (in the trailing metadata
@@ -305,8 +338,8 @@ ERROR_REASON_SEAT_RESERVED: ErrorReason.ValueType  # 16
 PERMISSION_DENIED.
 """
 ERROR_REASON_OWN_MATCH: ErrorReason.ValueType  # 17
-"""Cause: you have, or had, a seat at this match, so you may not see it open. Action: leave it to another
-auditor. PERMISSION_DENIED.
+"""Cause: you have, or had, a seat at this match, so you may neither see it open nor decide about it. Action:
+leave it to another auditor or operator. PERMISSION_DENIED.
 """
 ERROR_REASON_MATCH_NOT_FOUND: ErrorReason.ValueType  # 20
 """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
@@ -464,5 +497,38 @@ PreconditionFailure. Action: wait for the next checkpoint after its end. FAILED_
 ERROR_REASON_LOG_CORRUPT: ErrorReason.ValueType  # 92
 """Cause: the stored records make no match, or the stored tree is broken: somebody has changed them. Action: call
 VerifyMatch, which says what is wrong, and tell the operator. DATA_LOSS.
+"""
+ERROR_REASON_DISPUTE_NOT_FOUND: ErrorReason.ValueType  # 100
+"""Cause: there is no such dispute, or it is not yours to see. Detail ResourceInfo. Action: check the id.
+NOT_FOUND.
+"""
+ERROR_REASON_DISPUTE_TOO_LATE: ErrorReason.ValueType  # 101
+"""Cause: the time for disputes about this match is over. Metadata `until`, a time as in RFC 3339. Detail
+PreconditionFailure, as for all reasons down to RULING_NOT_WAITING. Action: none. FAILED_PRECONDITION.
+"""
+ERROR_REASON_TOO_MANY_DISPUTES: ErrorReason.ValueType  # 102
+"""Cause: you have as many disputes open about this match as you may. Action: wait for a ruling.
+FAILED_PRECONDITION.
+"""
+ERROR_REASON_NO_STAKE: ErrorReason.ValueType  # 103
+"""Cause: the table has no stake, so there was nothing to pay out (R12). Action: name a version instead.
+FAILED_PRECONDITION.
+"""
+ERROR_REASON_DISPUTE_NOT_OPEN: ErrorReason.ValueType  # 104
+"""Cause: the dispute has been ruled on. Action: look at Dispute.status. FAILED_PRECONDITION."""
+ERROR_REASON_RULING_NOT_WAITING: ErrorReason.ValueType  # 105
+"""Cause: no ruling waits for an operator. Action: look at Dispute.status. FAILED_PRECONDITION."""
+ERROR_REASON_CORRECTION_UNBALANCED: ErrorReason.ValueType  # 106
+"""Cause: the corrections do not add up to 0, name somebody twice or somebody who does not sit at the match, or
+come with a complaint that is rejected. Detail BadRequest. Action: mend them. INVALID_ARGUMENT.
+"""
+ERROR_REASON_CORRECTION_NOT_COVERED: ErrorReason.ValueType  # 107
+"""Cause: a player has fewer coins than the correction takes off. Metadata `player_id`, `balance_coins` and
+`needed_coins`. Detail PreconditionFailure. Action: decline, and have the auditor rule anew.
+FAILED_PRECONDITION.
+"""
+ERROR_REASON_OWN_RULING: ErrorReason.ValueType  # 108
+"""Cause: you made this ruling yourself, and nobody signs off their own. Action: leave it to another operator.
+PERMISSION_DENIED.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -67,3 +67,13 @@ store-unavailable = The move could not be confirmed just now. Send the same requ
 match-not-dealt = The cards are not dealt yet. Wait for the deal.
 not-in-checkpoint = The match is not in that checkpoint. Wait for the next one after its end.
 log-corrupt = The stored match is damaged. Have it verified, and tell the operator.
+
+dispute-not-found = There is no such dispute. Check the number.
+dispute-too-late = This match could be disputed until { $until }. Nothing can be done about it any more.
+too-many-disputes = You have enough disputes open about this match. Wait until they are decided.
+no-stake = This table had no stake, so nothing was paid out. Name the move that you complain of.
+dispute-not-open = This dispute has been decided already. Look at the ruling.
+ruling-not-waiting = No ruling waits for your signature here. Look at the dispute again.
+correction-unbalanced = These corrections cannot be made. Let them add up to nothing, between the players of the match.
+correction-not-covered = { $player_id } has { $balance_coins } coins, and { $needed_coins } are needed. Decline, so that the auditor can rule anew.
+own-ruling = You made this ruling yourself. Leave it to another operator.

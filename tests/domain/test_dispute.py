@@ -1,0 +1,227 @@
+"""Disputes: given a stream, when somebody acts, then an event or a refusal."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.dispute import Dispute, MatchFacts, facts_of, fold_dispute, open_dispute, rule, sign_off
+from domain.match import CorruptLogError
+from domain.refusal import Refusal
+from domain.view import timestamp
+from durak.v1 import dispute_service_pb2 as api
+from durak.v1.errors_pb2 import ErrorReason
+from tests.domain.audit_matches import random_match
+
+ID = bytes(range(16))
+ENDED_US = 1_000_000_000
+WEEK_S = 604_800
+MATCH = MatchFacts(
+    head_version=40,
+    sitting=frozenset({"anna", "boris"}),
+    ever_sat=frozenset({"anna", "boris", "left"}),
+    is_dealt=True,
+    ended_us=ENDED_US,
+    stake_coins=100,
+)
+COMPLAINT = api.DisputeOpened(match_id="m", version=7, reason="that was no trump")
+PAYOUT = api.DisputeOpened(match_id="m", payout=api.PayoutComplaint(), reason="too few")
+RIGHT = api.DisputeRuled(
+    ruling=api.RULING_UPHELD,
+    reason="the share was wrong",
+    corrections=[
+        api.Correction(player_id="anna", coins=10),
+        api.Correction(player_id="boris", coins=-10),
+    ],
+)
+WRONG = api.DisputeRuled(ruling=api.RULING_REJECTED, reason="it was a trump")
+YES = api.RulingSignedOff(approved=True, reason="checked")
+NO = api.RulingSignedOff(approved=False, reason="look again")
+
+
+def stream(*events: tuple[str, api.DisputeEvent]) -> list[api.DisputeRecord]:
+    return [
+        api.DisputeRecord(
+            dispute_id=ID,
+            version=version,
+            time=timestamp(ENDED_US + version),
+            actor_id=actor_id,
+            request_id=bytes([version]) * 16,
+            event=event,
+        )
+        for version, (actor_id, event) in enumerate(events, start=1)
+    ]
+
+
+OPENED = ("anna", api.DisputeEvent(opened=COMPLAINT))
+RULED = ("olga", api.DisputeEvent(ruled=RIGHT))
+DISMISSED = ("olga", api.DisputeEvent(ruled=WRONG))
+APPROVED = ("otto", api.DisputeEvent(signed_off=YES))
+DECLINED = ("otto", api.DisputeEvent(signed_off=NO))
+
+
+def given(*events: tuple[str, api.DisputeEvent]) -> Dispute:
+    return fold_dispute(stream(*events))
+
+
+def reason(decided: object) -> str:
+    assert isinstance(decided, Refusal), decided
+    return ErrorReason.Name(decided.reason).removeprefix("ERROR_REASON_")
+
+
+# --- opening --------------------------------------------------------------------------------------
+
+
+def test_a_player_of_the_match_opens_one_until_the_time_is_over() -> None:
+    until_us = ENDED_US + WEEK_S * 1_000_000
+    decided = open_dispute(MATCH, "anna", COMPLAINT, until_us, WEEK_S)
+    assert decided == api.DisputeEvent(opened=COMPLAINT)
+    late = open_dispute(MATCH, "anna", COMPLAINT, until_us + 1, WEEK_S)
+    assert isinstance(late, Refusal)
+    assert reason(late) == "DISPUTE_TOO_LATE"
+    assert late.metadata == {"until": "1970-01-08T00:16:40+00:00"}
+
+
+def test_a_match_that_runs_can_be_disputed_at_any_time_but_not_its_payout() -> None:
+    running = MATCH._replace(ended_us=None)
+    assert not isinstance(open_dispute(running, "anna", COMPLAINT, 2**60, WEEK_S), Refusal)
+    assert reason(open_dispute(running, "anna", PAYOUT, 0, WEEK_S)) == "MATCH_NOT_ENDED"
+
+
+def test_who_and_what_cannot() -> None:
+    beyond = api.DisputeOpened(version=41)
+    for match, player_id, opened, expected in (
+        (MATCH, "clara", COMPLAINT, "NOT_SEATED"),
+        (MATCH, "left", COMPLAINT, "NOT_SEATED"),
+        (MATCH._replace(is_dealt=False), "anna", COMPLAINT, "MATCH_NOT_DEALT"),
+        (MATCH, "anna", beyond, "AFTER_VERSION_BEYOND_HEAD"),
+        (MATCH._replace(stake_coins=0), "anna", PAYOUT, "NO_STAKE"),
+    ):
+        assert reason(open_dispute(match, player_id, opened, ENDED_US, WEEK_S)) == expected
+
+
+# --- ruling ---------------------------------------------------------------------------------------
+
+
+def test_a_ruling_without_coins_stands_at_once() -> None:
+    assert rule(given(OPENED), MATCH, "olga", WRONG) == DISMISSED[1]
+    assert given(OPENED, DISMISSED).status == api.DISPUTE_STATUS_REJECTED
+    upheld = api.DisputeRuled(ruling=api.RULING_UPHELD, reason="a fault, and no coins were lost")
+    dispute = given(OPENED, ("olga", api.DisputeEvent(ruled=upheld)))
+    assert dispute.status == api.DISPUTE_STATUS_UPHELD
+    assert (dispute.ruled, dispute.ruled_by) == (upheld, "olga")
+
+
+def test_a_ruling_with_coins_waits_for_an_operator() -> None:
+    assert rule(given(OPENED), MATCH, "olga", RIGHT) == RULED[1]
+    waiting = given(OPENED, RULED)
+    assert waiting.status == api.DISPUTE_STATUS_AWAITING_SIGN_OFF
+    assert sign_off(waiting, MATCH, "otto", YES) == APPROVED[1]
+    assert given(OPENED, RULED, APPROVED).status == api.DISPUTE_STATUS_UPHELD
+
+
+def test_a_ruling_that_was_declined_opens_the_dispute_again() -> None:
+    again = given(OPENED, RULED, DECLINED)
+    assert again.status == api.DISPUTE_STATUS_OPEN
+    assert (again.ruled, again.ruled_by) == (None, "")
+    assert rule(again, MATCH, "olga", WRONG) == DISMISSED[1]
+    assert again.version == 3
+
+
+def test_nobody_decides_about_their_own_match_or_their_own_ruling() -> None:
+    for player in ("anna", "left"):
+        assert reason(rule(given(OPENED), MATCH, player, WRONG)) == "OWN_MATCH"
+        assert reason(sign_off(given(OPENED, RULED), MATCH, player, YES)) == "OWN_MATCH"
+    for signature in (YES, NO):
+        assert reason(sign_off(given(OPENED, RULED), MATCH, "olga", signature)) == "OWN_RULING"
+
+
+def test_what_is_decided_is_decided() -> None:
+    for decided in (given(OPENED, DISMISSED), given(OPENED, RULED, APPROVED)):
+        assert reason(rule(decided, MATCH, "oleg", WRONG)) == "DISPUTE_NOT_OPEN"
+        assert reason(sign_off(decided, MATCH, "otto", YES)) == "RULING_NOT_WAITING"
+    assert reason(rule(given(OPENED, RULED), MATCH, "oleg", WRONG)) == "DISPUTE_NOT_OPEN"
+    assert reason(sign_off(given(OPENED), MATCH, "otto", YES)) == "RULING_NOT_WAITING"
+
+
+@pytest.mark.parametrize(
+    ("ruling", "coins", "fields"),
+    [
+        (api.RULING_UPHELD, {"anna": 10, "boris": -9}, ["corrections"]),
+        (api.RULING_REJECTED, {"anna": 10, "boris": -10}, ["corrections"]),
+        (api.RULING_UPHELD, {"anna": 10, "clara": -10}, ["corrections[1].player_id"]),
+        (api.RULING_UPHELD, {"anna": 10, "left": -10}, ["corrections[1].player_id"]),
+        (api.RULING_UPHELD, {"anna": 0}, ["corrections[0].coins"]),
+    ],
+)
+def test_corrections_are_between_the_players_and_add_up_to_nothing(
+    ruling: api.Ruling.ValueType, coins: dict[str, int], fields: list[str]
+) -> None:
+    corrections = [api.Correction(player_id=name, coins=number) for name, number in coins.items()]
+    ruled = api.DisputeRuled(ruling=ruling, reason="so", corrections=corrections)
+    decided = rule(given(OPENED), MATCH, "olga", ruled)
+    assert reason(decided) == "CORRECTION_UNBALANCED"
+    assert isinstance(decided, Refusal)
+    assert [fault.path for fault in decided.fields] == fields
+
+
+def test_nobody_is_corrected_twice_and_no_free_table_at_all() -> None:
+    twice = api.DisputeRuled(
+        ruling=api.RULING_UPHELD,
+        corrections=[
+            api.Correction(player_id="anna", coins=5),
+            api.Correction(player_id="anna", coins=-5),
+        ],
+    )
+    assert reason(rule(given(OPENED), MATCH, "olga", twice)) == "CORRECTION_UNBALANCED"
+    assert reason(rule(given(OPENED), MATCH._replace(stake_coins=0), "olga", RIGHT)) == "NO_STAKE"
+
+
+# --- folding --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [RULED],
+        [OPENED, OPENED],
+        [OPENED, APPROVED],
+        [OPENED, DISMISSED, RULED],
+        [OPENED, RULED, RULED],
+        [OPENED, RULED, APPROVED, DECLINED],
+        [OPENED, ("olga", api.DisputeEvent())],
+    ],
+)
+def test_a_stream_that_nobody_can_have_decided_is_corrupt(
+    events: list[tuple[str, api.DisputeEvent]],
+) -> None:
+    with pytest.raises(CorruptLogError):
+        given(*events)
+
+
+def test_records_of_another_dispute_or_out_of_order_are_corrupt() -> None:
+    records = stream(OPENED, RULED)
+    records[1].dispute_id = bytes(16)
+    with pytest.raises(CorruptLogError):
+        fold_dispute(records)
+    with pytest.raises(CorruptLogError):
+        fold_dispute(reversed(stream(OPENED, RULED)))
+    records = stream(OPENED, RULED)
+    records[1].time.CopyFrom(timestamp(1))
+    with pytest.raises(CorruptLogError):
+        fold_dispute(records)
+
+
+def test_the_facts_of_a_match_are_those_of_its_fold() -> None:
+    for seed in range(30):
+        told = random_match(seed)
+        facts = facts_of(told.records)
+        seats = [seat for seat in told.match.table.seats if seat is not None and not seat.is_bot]
+        assert facts.sitting == {seat.player_id for seat in seats}
+        assert facts.sitting <= facts.ever_sat
+        assert facts.head_version == told.match.version
+        assert facts.is_dealt
+        assert facts.ended_us == told.match.time_us
+        assert facts.stake_coins == told.match.table.settings.stake_coins
+        unknown = facts_of(told.records[:1])
+        assert not unknown.is_dealt
+        assert unknown.ended_us is None

@@ -73,6 +73,8 @@ def complete_settings(asked: Settings) -> Settings | Refusal:
     """The settings in full, with what a preset locks filled in, or why they are refused."""
     settings = Settings()
     settings.CopyFrom(asked)
+    # Or they would stand in the log and in every view, with nobody to say how long they may be.
+    settings.DiscardUnknownFields()
     locked = PRESETS.get(settings.preset, {})
     if settings.preset and not locked:
         return _refused(Reason.ERROR_REASON_UNKNOWN_PRESET, "R2.2", "preset", "no such preset")

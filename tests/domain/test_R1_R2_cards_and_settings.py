@@ -151,6 +151,13 @@ def test_R2_2_presets_stay_locked(preset: str, field: str, value: Any) -> None:
     assert [fault.path for fault in outcome.fields] == [f"settings.{field}"]
 
 
+def test_R2_what_is_no_setting_is_not_kept() -> None:
+    strange = b"\xa2\x06\x03abc"  # field 100, as bytes; a client of another version may send it
+    asked = Settings.FromString(settings().SerializeToString() + strange)
+    kept = opened(asked).match.table.settings
+    assert kept.SerializeToString() == settings().SerializeToString()
+
+
 def test_R2_2_an_unknown_preset_is_refused() -> None:
     outcome = complete_settings(settings(preset="duraka-nett"))
     assert isinstance(outcome, Refusal)

@@ -11,12 +11,16 @@ from domain.refusal import FieldFault
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.match_service_pb2 import ListMatchesRequest
 from eventstore import ListedMatch, PageKey
-from service.errors import refuse
+from service.errors import Refused, refuse
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _PLACE_BYTES: Final = 8 + 16
+_LAST_US: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _CHECK_BYTES: Final = 8
+_NUMBER_BYTES: Final = 8
+_NUMBER_MAX: Final = 2**63 - 1
+"""The largest number of the store's."""
 
 
 def seal(place: bytes, filters: bytes) -> str:
@@ -32,14 +36,36 @@ def unseal(token: str, filters: bytes) -> bytes:
         data = b""
     place, check = data[:-_CHECK_BYTES], data[-_CHECK_BYTES:]
     if not place or check != _check(place, filters):
-        fault = FieldFault("page_token", "is not from a page of this list")
-        raise refuse(reasons.ERROR_REASON_PAGE_TOKEN_INVALID, fault)
+        raise token_invalid()
     return place
 
 
+def token_invalid() -> Refused:
+    """What a token is answered with that no list has made."""
+    fault = FieldFault("page_token", "is not from a page of this list")
+    return refuse(reasons.ERROR_REASON_PAGE_TOKEN_INVALID, fault)
+
+
 def _check(place: bytes, filters: bytes) -> bytes:
-    """A checksum: it guards against mistakes; a forged place does no harm."""
+    """A checksum: it guards against mistakes, and anyone can forge it.
+
+    A forged place of the right shape does no harm; the shape is for the reader to see to.
+    """
     return sha256(b"durak.v1.page" + place + filters).digest()[:_CHECK_BYTES]
+
+
+def seal_number(number: int, filters: bytes) -> str:
+    """The token of the page after a row of a list that is numbered."""
+    return seal(number.to_bytes(_NUMBER_BYTES), filters)
+
+
+def unseal_number(token: str, filters: bytes) -> int:
+    """The number of the last row of the page before. Raises Refused PAGE_TOKEN_INVALID."""
+    place = unseal(token, filters)
+    number = int.from_bytes(place)
+    if len(place) != _NUMBER_BYTES or number > _NUMBER_MAX:
+        raise token_invalid()
+    return number
 
 
 def seal_time(last: PageKey, filters: bytes) -> str:
@@ -51,8 +77,10 @@ def seal_time(last: PageKey, filters: bytes) -> str:
 def unseal_time(token: str, filters: bytes) -> PageKey:
     """The last row of the page before. Raises Refused PAGE_TOKEN_INVALID."""
     place = unseal(token, filters)
-    opened_at = _EPOCH + int.from_bytes(place[:8]) * _MICROSECOND
-    return PageKey(opened_at, UUID(bytes=place[8:_PLACE_BYTES]))
+    time_us = int.from_bytes(place[:8])
+    if len(place) != _PLACE_BYTES or time_us > _LAST_US:
+        raise token_invalid()
+    return PageKey(_EPOCH + time_us * _MICROSECOND, UUID(bytes=place[8:]))
 
 
 def make_token(last: ListedMatch, request: ListMatchesRequest, caller_id: str) -> str:

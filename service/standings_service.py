@@ -13,10 +13,11 @@ from durak.v1 import standings_service_pb2_grpc as api_grpc
 from durak.v1.settings_pb2 import BotLevel
 from eventstore import PlayerNumbers, RatingKey, Standings
 from service import calls, fields
+from service.auth import SUBJECT
 from service.config import Config
 from service.errors import refuse
 from service.live_matches import LiveMatches
-from service.pages import seal, unseal
+from service.pages import seal, token_invalid, unseal
 from service.standings import day_of, numbers_of
 
 Context = aio.ServicerContext[Any, Any]
@@ -113,7 +114,10 @@ def _read_token(token: str) -> RatingKey | None:
         return None
     place = unseal(token, _FILTERS)
     points = int.from_bytes(place[:_POINTS_BYTES], signed=True)
-    return RatingKey(points, place[_POINTS_BYTES:].decode(errors="replace"))
+    player_id = place[_POINTS_BYTES:].decode(errors="replace")
+    if not SUBJECT.fullmatch(player_id):
+        raise token_invalid()
+    return RatingKey(points, player_id)
 
 
 def _series_seat(number: int, seat: Seat | None, wins: int, losses: int) -> api.SeriesSeat:

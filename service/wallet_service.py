@@ -14,7 +14,7 @@ from eventstore import Balance, Ledger, LedgerMismatch, Transfer, TransferKind
 from service import calls, fields
 from service.config import Config
 from service.errors import refuse
-from service.pages import seal, unseal
+from service.pages import seal_number, unseal_number
 
 Context = aio.ServicerContext[Any, Any]
 
@@ -55,7 +55,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         player_id = calls.current().caller.subject
         filters = b"transfers" + player_id.encode()
         token = request.page_token
-        before = int.from_bytes(unseal(token, filters)) if token else None
+        before = unseal_number(token, filters) if token else None
         if before is None:
             await self._open_account(player_id)
         size = request.page_size or _PAGE_SIZE
@@ -64,7 +64,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         more = bool(page) and page[-1].number > 1
         return api.ListTransfersResponse(
             transfers=[_transfer(transfer) for transfer in page],
-            next_page_token=seal(page[-1].number.to_bytes(8), filters) if more else "",
+            next_page_token=seal_number(page[-1].number, filters) if more else "",
         )
 
     async def GrantCoins(

@@ -17,6 +17,7 @@ from durak.v1.table_pb2 import TableView
 from eventstore import EventStore, LobbyRow, PlayerNumbers, SeatStanding, StandingsTurn
 from service.live import to_datetime
 from service.live_matches import system_now_us
+from service.pages import seal
 from service.standings import day_of
 from tests.eventstore.support import Writer
 from tests.service.playing import (
@@ -188,6 +189,8 @@ async def test_ratings_come_in_pages_the_most_points_first(playing: Playing) -> 
     assert pages == [[(1100, "bob"), (1000, "ann")], [(1000, "cid"), (1000, "eve")], [(-5, "dan")]]
     async with refused(reasons.ERROR_REASON_PAGE_TOKEN_INVALID):
         await guest.ratings(page_token="AAAA")
+    async with refused(reasons.ERROR_REASON_PAGE_TOKEN_INVALID):  # what no player can be named
+        await guest.ratings(page_token=seal(bytes(4) + b"a\0", b"ratings"))
     async with refused(reasons.ERROR_REASON_MALFORMED_FIELD):
         await guest.ratings(page_size=101)
 

@@ -64,6 +64,7 @@ clean: ## Removes what the tools made; keeps data, if any, in .durak/
 
 # uv, by pip, into an environment of its own. Downloads once.
 $(UV_STAMP):
+	@echo "make: fetching uv $(UV_VERSION)" >&2
 	@python=; for candidate in $(PYTHON) python3.11 python3 python3.12 python3.13; do \
 	  if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; \
 	  then python="$$candidate"; break; fi; done; \
@@ -77,6 +78,7 @@ $(UV_STAMP):
 
 # The locked environment; again only when the lock, pyproject.toml or uv's version has changed, and from uv's cache if all is in it.
 $(SYNC_STAMP): pyproject.toml uv.lock $(UV_STAMP)
+	@echo "make: setting up .venv; the first time this takes about a minute" >&2
 	@unset VIRTUAL_ENV; export UV_PYTHON_DOWNLOADS=never; export PATH="$(if $(PYTHON),$(dir $(PYTHON)):)$$PATH"; \
 	$(TOOLS)/bin/uv sync --locked --quiet --offline 2>/dev/null || $(TOOLS)/bin/uv sync --locked --quiet >&2
 	@touch $@

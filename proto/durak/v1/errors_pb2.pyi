@@ -82,8 +82,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_MATCH_NOT_FOUND: _ErrorReason.ValueType  # 20
     """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
     ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: _ErrorReason.ValueType  # 21
-    """Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action: watch from a version
-    that you have seen. OUT_OF_RANGE.
+    """Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action:
+    ask from a version that you have seen. OUT_OF_RANGE.
     """
     ERROR_REASON_STALE_VERSION: _ErrorReason.ValueType  # 22
     """Cause: the match is no longer at `expected_version`. Metadata `expected_version` and `head_version`.
@@ -344,8 +344,8 @@ leave it to another auditor or operator. PERMISSION_DENIED.
 ERROR_REASON_MATCH_NOT_FOUND: ErrorReason.ValueType  # 20
 """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
 ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: ErrorReason.ValueType  # 21
-"""Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action: watch from a version
-that you have seen. OUT_OF_RANGE.
+"""Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action:
+ask from a version that you have seen. OUT_OF_RANGE.
 """
 ERROR_REASON_STALE_VERSION: ErrorReason.ValueType  # 22
 """Cause: the match is no longer at `expected_version`. Metadata `expected_version` and `head_version`.

@@ -143,7 +143,7 @@ class Event(_message.Message):
     """One thing that happened in a match. A match is the list of its events, numbered by version from 1 without
     gaps, and nothing else: fold them in order and you have the table. A command makes one event for what the
     player did, followed by the events that the rules make of it (a pass may be followed by discarded, drew,
-    went_out and finished).
+    went_out and finished). Who leads next follows from how the bout ended: docs/game-client.md says how.
 
     Readers should fail on a kind that they do not know: skipping it would leave them with a wrong table.
     """
@@ -217,7 +217,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def went_out(self) -> Global___WentOut:
-        """Seats are out: the stock is empty and they have no cards."""
+        """Seats are out: the bout is over, the stock is empty, and they have no cards."""
 
     @_builtins.property
     def challenged(self) -> Global___Challenged:
@@ -624,8 +624,8 @@ Global___Took: _TypeAlias = Took  # noqa: Y015
 
 @_typing.final
 class Discarded(_message.Message):
-    """Everything was beaten and everybody passed (R7.1): the table went to the discard pile for good, and the
-    bout ended.
+    """Everything was beaten, and everybody passed or nothing more could come (R7.1, R7.3): the table went to the
+    discard pile for good, and the bout ended.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

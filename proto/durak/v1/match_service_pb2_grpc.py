@@ -35,7 +35,11 @@ class MatchServiceStub(object):
     Commands (all calls but GetMatch, WatchMatch and ListMatches) carry a `request_id`, a UUID that the client
     makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
     repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
-    command is not remembered: the same request can succeed later. Refusals are in errors.proto.
+    command is not remembered: the same request can succeed later.
+
+    Refusals are in errors.proto. Below stands what is special to a call. Besides, every call can be refused for its
+    token, its fields, a limit or the state of the server, each call that names a match with MATCH_NOT_FOUND, and each
+    command with REQUEST_ID_REUSED, CONTENTION, and where it gives `expected_version` with STALE_VERSION.
 
     A game: OpenTable, TakeSeat by each player (or SeatBot by the opener) until the table is full, which deals
     the cards; then Play what TableView.moves offers, with WatchMatch or PlaySession telling what the others
@@ -115,7 +119,11 @@ class MatchServiceServicer(object):
     Commands (all calls but GetMatch, WatchMatch and ListMatches) carry a `request_id`, a UUID that the client
     makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
     repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
-    command is not remembered: the same request can succeed later. Refusals are in errors.proto.
+    command is not remembered: the same request can succeed later.
+
+    Refusals are in errors.proto. Below stands what is special to a call. Besides, every call can be refused for its
+    token, its fields, a limit or the state of the server, each call that names a match with MATCH_NOT_FOUND, and each
+    command with REQUEST_ID_REUSED, CONTENTION, and where it gives `expected_version` with STALE_VERSION.
 
     A game: OpenTable, TakeSeat by each player (or SeatBot by the opener) until the table is full, which deals
     the cards; then Play what TableView.moves offers, with WatchMatch or PlaySession telling what the others
@@ -292,7 +300,11 @@ class MatchService(object):
     Commands (all calls but GetMatch, WatchMatch and ListMatches) carry a `request_id`, a UUID that the client
     makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
     repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
-    command is not remembered: the same request can succeed later. Refusals are in errors.proto.
+    command is not remembered: the same request can succeed later.
+
+    Refusals are in errors.proto. Below stands what is special to a call. Besides, every call can be refused for its
+    token, its fields, a limit or the state of the server, each call that names a match with MATCH_NOT_FOUND, and each
+    command with REQUEST_ID_REUSED, CONTENTION, and where it gives `expected_version` with STALE_VERSION.
 
     A game: OpenTable, TakeSeat by each player (or SeatBot by the opener) until the table is full, which deals
     the cards; then Play what TableView.moves offers, with WatchMatch or PlaySession telling what the others

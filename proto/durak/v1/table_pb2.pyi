@@ -383,11 +383,13 @@ class SeatView(_message.Message):
     card_count: _builtins.int
     """The number of cards in the hand."""
     passed: _builtins.bool
-    """The seat has passed, and no card was played since."""
+    """The seat has passed in this bout, and no card was played since."""
     place: _builtins.int
     """The place of a seat that is out; 0 while it is in play (R9.2)."""
     timeouts_in_a_row: _builtins.int
-    """How often in a row the seat's time ran out; three count as leaving (R10.3)."""
+    """How often in a row the seat's time ran out; three count as leaving (R10.3). Its next act sets this to 0, but
+    not the act that the server makes for it.
+    """
     def __init__(
         self,
         *,
@@ -477,11 +479,11 @@ class TableView(_message.Message):
     defender: _builtins.int
     """The seat that defends. Only set while the match is played."""
     taking: _builtins.bool
-    """The defender has said "take"."""
+    """The defender has said "take". Only set while the match is played."""
     attacks_left: _builtins.int
-    """How many more attack cards this bout allows (R4.4)."""
+    """How many more attack cards this bout allows (R4.4). Only set while the match is played."""
     bout: _builtins.int
-    """The number of the bout, from 1; 0 before the deal."""
+    """The number of the bout, from 1; 0 before the deal. Once the match is over, that of its last bout."""
     bouts_without_discard: _builtins.int
     """How many bouts in a row have ended without a card going to the discard pile; fifty end the match (R9.5)."""
     rematch_of: _builtins.str
@@ -508,17 +510,18 @@ class TableView(_message.Message):
 
     @_builtins.property
     def on_clock(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The seats that the table waits for (R10.1), in rising order."""
+        """The seats that the table waits for (R10.1), in rising order. Empty unless the match is played."""
 
     @_builtins.property
     def deadline(self) -> _timestamp_pb2.Timestamp:
         """When the server acts for the seats that are on the clock. Without a turn timer it is the end of the idle
-        limit (R10.8). Not set when the match is over.
+        limit, and before the deal the time at which a table that has not filled is cancelled (R10.8). Not set when
+        the match is over.
         """
 
     @_builtins.property
     def moves(self) -> Global___Moves:
-        """Your legal moves; empty for a spectator."""
+        """Your legal moves. Only set for a seat, while the match is played; all empty where there is nothing to do."""
 
     @_builtins.property
     def result(self) -> _events_pb2.Finished:

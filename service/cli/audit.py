@@ -8,22 +8,35 @@ import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final, TextIO
 from uuid import UUID
 
 import click
 
+from domain import checkpoint, merkle
 from domain.audit import Severity
+from domain.checkpoint import Checkpoint, NoteError, VerifierKey
 from eventstore import EventStore, LedgerCheck, WholeMatch
+from service import note_keys, transcripts, tree
 from service.auditing import Auditors, judge
 from service.cli.database import opened_store
-from service.cli.verify import cheat_line
+from service.cli.verify import cheat_line, read_key
 from service.config import Config
+from service.localisation import LANGUAGES
+from service.note_keys import NoteKeyError
+from service.report.page import NoTranscriptError, report
 
 EXIT_FAULTS: Final = 1
 
 DATA_DIR: Final = click.option(
     "--data-dir", type=click.Path(path_type=Path), help="Data of the embedded Postgres."
+)
+_OUTPUT: Final = click.option(
+    "-o",
+    "--output",
+    type=click.File("wb"),
+    default="-",
+    help="The file. [default: standard output]",
 )
 
 
@@ -40,6 +53,8 @@ class AuditGroup(click.Group):
 @click.group("audit", cls=AuditGroup)
 def audit_command() -> None:
     """Judge matches of the database: `durak audit MATCH`, `durak audit --all`.
+
+    Other commands make a transcript or a page of a match, and show checkpoints.
 
     Exit code 0: no fault. 1: there are faults, each on a line.
     """
@@ -74,8 +89,12 @@ async def read_match(config: Config, match_id: UUID) -> WholeMatch:
     async with opened_store(config) as store:
         [match] = await store.archive.read([match_id])
     if not match.records:
-        raise click.ClickException(f"there is no match {match_id} in this database")
+        raise _missing(match_id)
     return match
+
+
+def _missing(match_id: UUID) -> click.ClickException:
+    return click.ClickException(f"there is no match {match_id} in this database")
 
 
 def _told_one(match: WholeMatch) -> bool:
@@ -89,6 +108,125 @@ def _told_one(match: WholeMatch) -> bool:
     for cheat in report.cheats:
         click.echo(f"  illegal play, allowed at this table: {cheat_line(cheat)}")
     return not report.ok
+
+
+@audit_command.command("export")
+@click.argument("match_id", metavar="MATCH", type=click.UUID)
+@_OUTPUT
+@DATA_DIR
+def export_command(match_id: UUID, output: BinaryIO, data_dir: Path | None) -> None:
+    """Write the transcript of MATCH: one file that `durak verify` checks anywhere."""
+    output.write(asyncio.run(_exported(config_of(data_dir), match_id)))
+
+
+async def _exported(config: Config, match_id: UUID) -> bytes:
+    async with opened_store(config) as store:
+        [match] = await store.archive.read([match_id])
+        if not match.records:
+            raise _missing(match_id)
+        return await transcripts.export(match, store.checkpoints)
+
+
+@audit_command.command("report")
+@click.argument("match_id", metavar="[MATCH]", type=click.UUID, required=False)
+@click.option("--transcript", type=click.File("rb"), help="Of this file instead, offline.")
+@click.option(
+    "--key",
+    metavar="KEY|FILE",
+    envvar="DURAK_VERIFIER_KEY",
+    show_envvar=True,
+    help="The service's public key. [default: that of the key file, for a match of the database]",
+)
+@_OUTPUT
+@click.option("--language", type=click.Choice(LANGUAGES), default="en", envvar="DURAK_LANGUAGE")
+@DATA_DIR
+def report_command(
+    *,
+    match_id: UUID | None,
+    transcript: BinaryIO | None,
+    key: str | None,
+    output: BinaryIO,
+    language: str,
+    data_dir: Path | None,
+) -> None:
+    """Draw a match as one HTML file: the table move by move, and what the audit found.
+
+    It shows every hand: keep it from players while the match runs.
+    """
+    if (match_id is None) == (transcript is None):
+        raise click.UsageError("name a match, or --transcript FILE")
+    config = config_of(data_dir)
+    public_key = None if key is None else read_key(key)
+    if match_id is not None:
+        data = asyncio.run(_exported(config, match_id))
+        public_key = public_key or _own_key(config)
+    else:
+        assert transcript is not None
+        data = transcript.read()
+    try:
+        page = report(data, public_key, language)
+    except NoTranscriptError as error:
+        raise click.ClickException(f"not a transcript: {error}") from error
+    output.write(page.encode())
+
+
+def _own_key(config: Config) -> str | None:
+    """The newest public key of the key file, where there is one."""
+    try:
+        return str(note_keys.read(config.note_key_file)[0].verifier)
+    except NoteKeyError:
+        return None
+
+
+@audit_command.command("checkpoint")
+@click.option(
+    "--since",
+    type=click.File("r", encoding="utf-8"),
+    help="An older checkpoint, which the newest must continue.",
+)
+@click.option("--key", metavar="KEY|FILE", envvar="DURAK_VERIFIER_KEY", show_envvar=True)
+@DATA_DIR
+def checkpoint_command(since: TextIO | None, key: str | None, data_dir: Path | None) -> None:
+    """Print the newest signed checkpoint.
+
+    With --since, say whether it continues the older one: every leaf of that is still there,
+    unchanged, in its place. With a key, both must be signed by it.
+    """
+    public_key = None if key is None else VerifierKey.parse(read_key(key))
+    older = None if since is None else since.read()
+    try:
+        note, grown = asyncio.run(_checkpoint(config_of(data_dir), older, public_key))
+    except NoteError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(note, nl=False)
+    if not grown:
+        click.echo("durak: the newest checkpoint does not continue the older one", err=True)
+        sys.exit(EXIT_FAULTS)
+
+
+async def _checkpoint(
+    config: Config, older: str | None, key: VerifierKey | None
+) -> tuple[str, bool]:
+    """The newest checkpoint, and whether it continues the older one. Raises NoteError."""
+    async with opened_store(config) as store:
+        head = await store.checkpoints.latest()
+        if head is None:
+            raise click.ClickException("nothing is signed yet: `durak key new` makes a key")
+        new = _read_checkpoint(head.note, key)
+        if older is None:
+            return head.note, True
+        old = _read_checkpoint(older, key)
+        if old.size > new.size:
+            return head.note, False
+        nodes = store.checkpoints.nodes
+        proof = await tree.consistency_proof(old.size, new.size, nodes)
+        return head.note, merkle.verify_consistency(old.size, new.size, proof, old.root, new.root)
+
+
+def _read_checkpoint(note: str, key: VerifierKey | None) -> Checkpoint:
+    if key is not None:
+        return checkpoint.verify_checkpoint(note, key)
+    return Checkpoint.parse(checkpoint.split(note)[0])
 
 
 async def _audit_all(config: Config, processes: int) -> bool:

@@ -1,0 +1,99 @@
+"""The table after each record of a match, with all cards, and what the record tells."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from google.protobuf.text_format import MessageToString
+
+from domain.cards import cards_in
+from domain.match import CorruptLogError, Match
+from domain.view import seats_in
+from durak.v1.events_pb2 import Record
+from durak.v1.table_pb2 import PHASE_PLAYING
+from service.cli.render.cards import by_strength
+from service.cli.render.story import Part, Story
+from service.cli.render.texts import Say
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One record: the heading of the bout that it opens, if any, its lines, and the table after it.
+
+    `table` is made for JSON and is None where the records up to this one make no match.
+    """
+
+    version: int
+    time_us: int
+    bout: str
+    lines: list[str]
+    table: dict[str, Any] | None
+
+
+def frames(stored: Iterable[bytes], say: Say) -> Iterator[Frame]:
+    """A frame for each record. Never raises.
+
+    From where the records make no match on, each is told as it stands, without a table.
+    """
+    match: Match | None = Match()
+    story = Story(say)
+    for version, data in enumerate(stored, start=1):
+        record = _read(data)
+        match = _applied(match, record)
+        if match is None or record is None:
+            bout, lines = "", [_as_it_stands(record, data)]
+        else:
+            bout, lines = _told(story, record)
+        yield Frame(
+            version,
+            0 if record is None else record.time.ToMicroseconds(),
+            bout,
+            lines,
+            None if match is None else table(match),
+        )
+
+
+def table(match: Match) -> dict[str, Any]:
+    """The table with all cards: short names, since there is one for each record."""
+    plays = match.phase == PHASE_PLAYING
+    return {
+        "hands": [by_strength(cards_in(hand), match.trump_suit) for hand in match.hands],
+        "table": [[card, match.beaten_by.get(card, 0)] for card in match.attacks],
+        "stock": match.stock[::-1],
+        "discard": match.discard.bit_count(),
+        "attacker": match.attacker if plays else -1,
+        "defender": match.defender if plays else -1,
+        "clock": seats_in(match.on_clock()) if plays else [],
+        "passed": seats_in(match.passed),
+        "taking": match.taking,
+        "places": [[seat, place] for place, seat in match.places],
+    }
+
+
+def _read(data: bytes) -> Record | None:
+    try:
+        return Record.FromString(data)
+    except DecodeError:
+        return None
+
+
+def _applied(match: Match | None, record: Record | None) -> Match | None:
+    if match is None or record is None:
+        return None
+    try:
+        match.apply(record)
+    except CorruptLogError:
+        return None
+    return match
+
+
+def _told(story: Story, record: Record) -> tuple[str, list[str]]:
+    lines = story.tell(record.event)
+    bout = "".join(line.text for line in lines if line.part is Part.BOUT)
+    return bout, [line.text for line in lines if line.part is not Part.BOUT]
+
+
+def _as_it_stands(record: Record | None, data: bytes) -> str:
+    """A record that nothing can be told of: its event in the text format, or its bytes."""
+    return data.hex() if record is None else MessageToString(record.event, as_one_line=True)

@@ -1,0 +1,291 @@
+"""The report as one HTML file: nothing is loaded from anywhere, and nothing is sent anywhere.
+
+It is made from a transcript and what its verification says. The log of moves, with the findings
+beside them, is plain HTML; a script draws the table of the chosen move.
+"""
+
+import base64
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any, Final, cast
+from uuid import UUID
+
+from google.protobuf.message import DecodeError
+
+from domain.audit import Cheat, Finding, Severity
+from domain.audit.verify import Outcome, Verification, verify
+from domain.cards import Card, name
+from durak.v1.events_pb2 import Record, SeatTaken, TableOpened
+from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript
+from service.cli.render.texts import Names, Say, settings_line, speak
+from service.localisation import Texts
+from service.report.frames import Frame, frames
+
+_FOLDER: Final = Path(__file__).parent
+_LABELS: Final = (
+    "attacks",
+    "defends",
+    "takes",
+    "passed",
+    "clock",
+    "none",
+    "table",
+    "empty",
+    "stock",
+    "discard",
+    "undealt",
+    "broken",
+)
+"""The texts that the script needs as they are."""
+
+
+class NoTranscriptError(Exception):
+    """The file is not a transcript, or an empty one: there is nothing to draw."""
+
+
+def report(data: bytes, public_key: str | None, language: str) -> str:
+    """The page of a transcript. Raises NoTranscriptError."""
+    found = verify(data, public_key)
+    if found.report is None:
+        raise NoTranscriptError(str(found.findings[0]))
+    transcript = Transcript.FromString(data)
+    if not transcript.records:
+        raise NoTranscriptError("it has no records")
+    texts, table_say = Texts("report"), speak(language)
+
+    def say(key: str, **arguments: str | int) -> str:
+        return texts.format(key, language, arguments)
+
+    told = list(frames((one.record for one in transcript.records), table_say))
+    remarks = _remarks(found, say)
+    style, script = _part("page.css"), _part("page.js")
+    names, opened = _seats(transcript, table_say)
+    shown = {
+        "texts": _labels(say),
+        "names": names,
+        "frames": [
+            {
+                "version": frame.version,
+                "bout": bool(frame.bout),
+                "lines": frame.lines,
+                "findings": [text for _, text in remarks[frame.version]],
+                "table": frame.table,
+            }
+            for frame in told
+        ],
+    }
+    return Template(_part("page.html")).substitute(
+        language=language,
+        policy=escape(_policy(style, script)),
+        style=style,
+        script=script,
+        title=escape(say("title", match=str(UUID(bytes=transcript.match_id)))),
+        facts=_facts(found, names, opened, say, table_say),
+        outcome=found.outcome.value,
+        verdict=escape(_verdict(found, say)),
+        summary=_listed(text for kind, text in remarks[0] if kind != "note"),
+        details=_details(found, transcript, say),
+        last=len(told) - 1,
+        log=_log(told, remarks),
+        data=_json(shown),
+        **{field: escape(say(field.replace("_", "-"))) for field in _FIELDS},
+    )
+
+
+_FIELDS: Final = (
+    "board_heading",
+    "controls",
+    "slider",
+    "first",
+    "back",
+    "next",
+    "end",
+    "hands",
+    "next_finding",
+    "keys_heading",
+    "keys",
+    "moves_heading",
+    "no_script",
+    "footer",
+)
+"""The texts of the page that say nothing of the match."""
+
+_Remarks = defaultdict[int, list[tuple[str, str]]]
+"""By version: what kind of remark (fault, note, illegal), and its text. 0: of no record."""
+
+
+def _remarks(found: Verification, say: Say) -> _Remarks:
+    remarks: _Remarks = defaultdict(list)
+    for finding in found.findings:
+        is_fault = finding.severity is Severity.FAULT
+        remarks[finding.version].append(("fault" if is_fault else "note", _finding(finding, say)))
+    for cheat in found.report.cheats if found.report else ():
+        remarks[cheat.version].append(("illegal", _cheat(cheat, say)))
+    return remarks
+
+
+def _finding(finding: Finding, say: Say) -> str:
+    key = "fault" if finding.severity is Severity.FAULT else "note"
+    return say(
+        key,
+        kind=finding.kind.value,
+        clause=finding.clause,
+        expected=finding.expected,
+        found=finding.found,
+    )
+
+
+def _cheat(cheat: Cheat, say: Say) -> str:
+    card = name(cast("Card", cheat.card))
+    key = "illegal-caught" if cheat.caught_by else "illegal"
+    return say(key, card=card, clause=cheat.clause, version=cheat.caught_by)
+
+
+# --- the parts of the page ------------------------------------------------------------------------
+
+
+def _seats(transcript: Transcript, say: Say) -> tuple[list[str], TableOpened]:
+    """What each seat is called at the end, and the opening; as far as the records can be read."""
+    names, opened, taken = Names(say), TableOpened(), dict[int, SeatTaken]()
+    for one in transcript.records:
+        try:
+            event = Record.FromString(one.record).event
+        except DecodeError:
+            continue  # the audit says so
+        match event.WhichOneof("kind"):
+            case "table_opened":
+                opened = event.table_opened
+            case "seat_taken":
+                taken[event.seat_taken.seat] = event.seat_taken
+            case "dealt":
+                break
+    for seat, who in sorted(taken.items()):
+        names.seat(seat, who.display_name or who.player_id, who.bot_level)
+    return [names[seat] for seat in range(min(opened.settings.seats, 6))], opened
+
+
+def _facts(
+    found: Verification, names: Sequence[str], opened: TableOpened, say: Say, table_say: Say
+) -> str:
+    assert found.report is not None
+    facts = found.report.facts
+    lines = [
+        settings_line(opened.settings, table_say),
+        say("players", players=", ".join(names)),
+        say("times", start=_time(facts.started_us), end=_time(facts.ended_us)),
+        say("state", state="ended" if facts.is_ended else "running", records=facts.head_version),
+    ]
+    return "".join(f'<p class="facts">{escape(line)}</p>' for line in lines)
+
+
+def _time(time_us: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(time_us / 1e6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):
+        return f"{time_us} µs"
+
+
+def _verdict(found: Verification, say: Say) -> str:
+    faults = sum(1 for finding in found.findings if finding.severity is Severity.FAULT)
+    key = {
+        Outcome.PROVEN: "verdict-proven",
+        Outcome.CONSISTENT: "verdict-consistent",
+        Outcome.REFUTED: "verdict-refuted",
+    }[found.outcome]
+    return say(key, faults=faults)
+
+
+def _details(found: Verification, transcript: Transcript, say: Say) -> str:
+    parts = [
+        (say("proven"), _listed(found.proven)),
+        (say("not-proven"), _listed(found.not_proven)),
+        (say("coins"), _coins(transcript.ledger, say)),
+    ]
+    return "".join(
+        f"<details><summary>{escape(title)}</summary>{body}</details>"
+        for title, body in parts
+        if body
+    )
+
+
+def _coins(ledger: Sequence[LedgerEntry], say: Say) -> str:
+    rows = [
+        f'<tr><td class="number">{entry.version}</td><td>{escape(entry.player_id)}</td>'
+        f"<td>{escape(_kind(entry.kind))}</td>"
+        f'<td class="number">{entry.coins:+d}</td></tr>'
+        for entry in ledger
+        if entry.player_id
+    ]
+    if not rows:
+        return ""
+    heads = (say(f"coins-{column}") for column in ("version", "player", "kind", "amount"))
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    body = "".join(rows)
+    return (
+        f'<div class="scroll"><table class="coins"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _kind(kind: LedgerEntryKind.ValueType) -> str:
+    known = LedgerEntryKind.values()
+    text = LedgerEntryKind.Name(kind) if kind in known else str(kind)
+    return text.removeprefix("LEDGER_ENTRY_KIND_").lower()
+
+
+def _log(told: Sequence[Frame], remarks: _Remarks) -> str:
+    items = []
+    for at, frame in enumerate(told):
+        if frame.bout:
+            items.append(f'<li><h3 class="bout">{escape(frame.bout)}</h3></li>')
+        lines = "".join(f'<span class="line">{escape(line)}</span>' for line in frame.lines)
+        remarked = "".join(
+            f'<li class="{kind}">{escape(text)}</li>' for kind, text in remarks[frame.version]
+        )
+        items.append(
+            f'<li id="v{frame.version}"><button type="button" data-at="{at}">'
+            f'<span class="version">{frame.version}</span><span>{lines}</span></button>'
+            + (f'<ul class="findings">{remarked}</ul>' if remarked else "")
+            + "</li>"
+        )
+    return f'<ol class="log">{"".join(items)}</ol>'
+
+
+def _listed(lines: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _labels(say: Say) -> dict[str, str]:
+    """The texts of the script; it fills in what stands in braces by itself."""
+    return {label: say(f"label-{label}") for label in _LABELS} | {
+        "out": say("label-out", place="{place}"),
+        "closed": say("label-closed", count="{count}"),
+        "beaten": say("label-beaten", attack="{attack}", defence="{defence}"),
+    }
+
+
+def _json(shown: dict[str, Any]) -> str:
+    """JSON that cannot end the element which it stands in, whatever players call themselves."""
+    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing but this style and this script: no network, even if a name were to break out."""
+    hashes = (base64.b64encode(sha256(part.encode()).digest()).decode() for part in (style, script))
+    style_hash, script_hash = hashes
+    return (
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _part(file: str) -> str:
+    return (_FOLDER / file).read_text("utf-8")

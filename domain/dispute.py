@@ -171,9 +171,11 @@ def open_dispute(
 
 
 def rule(dispute: Dispute, match: MatchFacts, auditor_id: str, ruled: DisputeRuled) -> Decision:
-    """An auditor rules, and may propose how coins are put right."""
+    """An auditor rules once the match has ended, and may propose how coins are put right."""
     if auditor_id in match.ever_sat:
         return Refusal(reasons.ERROR_REASON_OWN_MATCH)
+    if match.ended_us is None:  # or a player would learn of cheats (R11.2) and hands before the end
+        return Refusal(reasons.ERROR_REASON_MATCH_NOT_ENDED)
     if dispute.status != DISPUTE_STATUS_OPEN:
         return Refusal(reasons.ERROR_REASON_DISPUTE_NOT_OPEN)
     if ruled.corrections:

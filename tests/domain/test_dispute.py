@@ -111,6 +111,12 @@ def test_a_ruling_without_coins_stands_at_once() -> None:
     assert (dispute.ruled, dispute.ruled_by) == (upheld, "olga")
 
 
+def test_R11_2_nobody_rules_while_the_match_runs() -> None:
+    running = MATCH._replace(ended_us=None)
+    for ruled in (WRONG, RIGHT):
+        assert reason(rule(given(OPENED), running, "olga", ruled)) == "MATCH_NOT_ENDED"
+
+
 def test_a_ruling_with_coins_waits_for_an_operator() -> None:
     assert rule(given(OPENED), MATCH, "olga", RIGHT) == RULED[1]
     waiting = given(OPENED, RULED)

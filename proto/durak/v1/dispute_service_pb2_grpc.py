@@ -107,8 +107,9 @@ class DisputeServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RuleOnDispute(self, request, context):
-        """Rules, as an auditor. With corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND,
-        DISPUTE_NOT_OPEN, STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
+        """Rules, as an auditor, once the match has ended: before, a ruling would tell of its hidden cards. With
+        corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN, MATCH_NOT_ENDED,
+        STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

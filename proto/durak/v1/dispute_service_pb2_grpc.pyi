@@ -37,8 +37,9 @@ class DisputeServiceStub:
     ListDisputes: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.ListDisputesRequest, _dispute_service_pb2.ListDisputesResponse]
     """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's."""
     RuleOnDispute: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.RuleOnDisputeRequest, _dispute_service_pb2.RuleOnDisputeResponse]
-    """Rules, as an auditor. With corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND,
-    DISPUTE_NOT_OPEN, STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
+    """Rules, as an auditor, once the match has ended: before, a ruling would tell of its hidden cards. With
+    corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN, MATCH_NOT_ENDED,
+    STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
     """
     SignOffRuling: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.SignOffRulingRequest, _dispute_service_pb2.SignOffRulingResponse]
     """Signs off a ruling with corrections, as an operator who is neither the auditor who ruled nor a player of the
@@ -93,8 +94,9 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dispute_service_pb2.RuleOnDisputeRequest,
         context: _aio.ServicerContext[_dispute_service_pb2.RuleOnDisputeRequest, _abc.Awaitable[_dispute_service_pb2.RuleOnDisputeResponse]],
     ) -> _abc.Awaitable[_dispute_service_pb2.RuleOnDisputeResponse]:
-        """Rules, as an auditor. With corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND,
-        DISPUTE_NOT_OPEN, STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
+        """Rules, as an auditor, once the match has ended: before, a ruling would tell of its hidden cards. With
+        corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN, MATCH_NOT_ENDED,
+        STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
         """
 
     @_abc_1.abstractmethod

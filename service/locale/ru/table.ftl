@@ -37,7 +37,11 @@ event-take-declared = { $player } говорит «беру».
 event-took = { $player } забирает карты со стола ({ $count }): { $cards }.
 event-took-cheat = { $player } попадается и забирает { $cards }.
 event-took-false-accusation = { $player } ошибается и забирает { $cards }.
-event-discarded = Бито: { $count } карт уходит в отбой.
+event-discarded = Бито: { $count ->
+    [one] { $count } карта уходит
+    [few] { $count } карты уходят
+   *[many] { $count } карт уходит
+} в отбой.
 event-drew = Добор: { $draws }.
 event-went-out = Выходит, место { $place }: { $players }.
 event-challenged = { $player } проверяет ход игрока { $accused }: { $verdict ->

@@ -1,12 +1,11 @@
 """The event store: keys, numbers and bytes in Postgres. It knows no card and reads no record.
 
-    async with await EventStore.open(dsn) as store:                     # a migrated database,
-    PostgreSQL 15 or newer
-        head = Head(0, first_hash(match_id)) head = await store.append(Append(match_id,
-        head.version, head.hash, [record])) records = await store.read(match_id)
-        # [StoredRecord(version, record, hash)] verify(match_id, ((stored.record, stored.hash) for
-        stored in records)) async for batch in store.follow():                              # which
-        streams changed, by anyone
+    async with await EventStore.open(dsn) as store:  # a migrated database, PostgreSQL 15 or newer
+        head = Head(0, first_hash(match_id))
+        head = await store.append(Append(match_id, head.version, head.hash, [record]))
+        records = await store.read(match_id)  # [StoredRecord(version, record, hash)]
+        verify(match_id, ((stored.record, stored.hash) for stored in records))
+        async for batch in store.follow():  # which streams changed, by anyone
             ...
 
 A stream is one match: records numbered from 1 without gaps, each under the hash chain of `chain`.
@@ -17,7 +16,7 @@ answered is on disk.
 With an append can go, in the same transaction: when somebody must look at the match next (`due_at`;
 asked for by `due`), the match's row of the lobby (`lobby`; asked for by `list_matches`).
 
-Coins move with the events that cause it: `append(…, coins=[TakeStake(player, 100)])` is one
+Coins move with the event that causes it: `append(…, coins=[TakeStake(player, 100)])` is one
 transaction, and `store.ledger` has the balances and transfers. A player's coins go to a match's
 escrow and come back from it or from its bank; nothing else moves them.
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from domain.bots import easy, normal
+from domain.bots import easy, hard, normal
 from durak.v1.events_pb2 import Event
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Move, TableView
@@ -26,6 +26,7 @@ BOTS: Final = MappingProxyType(
     {
         BotLevel.BOT_LEVEL_EASY: easy.choose,
         BotLevel.BOT_LEVEL_NORMAL: normal.choose,
+        BotLevel.BOT_LEVEL_HARD: hard.choose,
     }
 )
 

@@ -6,7 +6,7 @@ from typing import Final
 from domain.bots.playing import attacking, beating, challenging, passing, taking, transferring
 from domain.bots.policy import NORMAL, Policy
 from domain.bots.sight import Sight, look
-from domain.bots.strength import BEATS, PLAIN, TRUMPS, Packed, card_of, pack_all
+from domain.bots.strength import card_of, pack_all
 from domain.bots.suspicion import illegal_plays
 from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import Move, TableView
@@ -32,7 +32,7 @@ def play(view: TableView, policy: Policy) -> Move:
     if not view.table:
         return attacking(card_of(policy.lead(sight.hand, sight.stock), sight.trump_suit))
     fitting = pack_all(moves.attack, sight.trump_suit)
-    weak = _weak(view, sight.trump_suit)
+    weak = 0 if view.taking else sight.weak
     card = policy.throw(fitting, sight.stock, taking=view.taking, weak=weak)
     return attacking(card_of(card, sight.trump_suit)) if card else passing()
 
@@ -48,16 +48,3 @@ def _answer(view: TableView, sight: Sight, policy: Policy) -> Move:
         return taking()
     target, card = plan[0]
     return beating(card_of(target, sight.trump_suit), card_of(card, sight.trump_suit))
-
-
-def _weak(view: TableView, trump_suit: int) -> Packed:
-    """What the defender seems to have nothing plain against.
-
-    Who spends a trump on a plain card probably has no higher card of its suit.
-    """
-    weak = 0
-    if not view.taking:
-        for pair in view.table:
-            if pair.defence_card and pack_all([pair.defence_card], trump_suit) & TRUMPS:
-                weak |= BEATS[pack_all([pair.attack_card], trump_suit)] & PLAIN
-    return weak

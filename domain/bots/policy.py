@@ -17,6 +17,9 @@ Plan: TypeAlias = list[tuple[Packed, Packed]]
 """What to beat with what: (attack card, card)."""
 
 
+_FAR: Final = 1e9
+
+
 @dataclass(frozen=True, slots=True)
 class Worths:
     """Prices in one phase of a match, in units of nothing but each other.
@@ -42,11 +45,12 @@ class Worths:
     transfer: float
 
     def of_cards(self) -> dict[Packed, float]:
-        """The worth of every card."""
+        """The worth of every card, by strength. No trump is worth less than an ace."""
+        ace = self.plain * (12 - self.middle)
         return {
             bit: self.plain * (rank - self.middle)
             if bit & PLAIN
-            else self.trump + self.trump_rank * (rank - 6)
+            else max(ace, self.trump + self.trump_rank * (rank - 6))
             for bit, rank in RANK.items()
         }
 
@@ -62,8 +66,10 @@ class Policy:
         ``press``: how much rather a card is thrown in that seems to cost the defender a trump.
         """
         self._press = press
-        self._phases = tuple((worths, worths.of_cards()) for worths in (end, late, early))
         self._few = few
+        self._phases = tuple((worths, worths.of_cards()) for worths in (end, late, early))
+        for _, worth in self._phases:  # the weakest card is the cheapest, which the choices use
+            assert [*worth.values()] == sorted(worth.values())
 
     def _phase(self, stock: int) -> tuple[Worths, dict[Packed, float]]:
         return self._phases[0 if not stock else 1 if stock <= self._few else 2]
@@ -72,16 +78,18 @@ class Policy:
         """The card to lead; ``stock`` is the number of cards in the stock."""
         worths, worth = self._phase(stock)
         pair = worths.pair
-        best, least = 0, 1e9
-        rest = hand
-        while rest:
-            card = rest & -rest
-            rest ^= card
+        best, least = 0, _FAR
+        while hand:
+            card = hand & -hand
             price = worth[card]
+            if price - 2 * pair >= least:
+                break  # no rank from here on has mates enough
+            mates = hand & MATES[card]
             if card & PLAIN:
-                price -= pair * ((hand & MATES[card] & PLAIN).bit_count() - 1)
+                price -= pair * ((mates & PLAIN).bit_count() - 1)
             if price < least:
                 best, least = card, price
+            hand ^= mates & PLAIN or card
         return best
 
     def throw(self, fitting: Packed, stock: int, *, taking: bool, weak: Packed = 0) -> Packed:
@@ -89,18 +97,17 @@ class Policy:
 
         ``weak`` are cards that the defender seems to have nothing plain against.
         """
+        if not fitting:
+            return 0
         worths, worth = self._phase(stock)
-        least = worths.give if taking else worths.throw
-        best = 0
-        while fitting:
-            card = fitting & -fitting
-            fitting ^= card
-            price = worth[card]
-            if card & weak:
-                price -= self._press
-            if price < least:
-                best, least = card, price
-        return best
+        best = fitting & -fitting
+        price = worth[best]
+        weak &= fitting
+        if weak:
+            pressing = weak & -weak
+            if worth[pressing] - self._press < price:
+                best, price = pressing, worth[pressing] - self._press
+        return best if price < (worths.give if taking else worths.throw) else 0
 
     def answer(
         self, hand: Packed, unbeaten: list[Packed], table: Packed, ranks: Packed, stock: int
@@ -111,43 +118,36 @@ class Policy:
         """
         worths, worth = self._phase(stock)
         taken = -worths.turn - worths.burden * table.bit_count()
-        rest = table
-        while rest:
-            card = rest & -rest
-            rest ^= card
+        while table:
+            card = table & -table
+            table ^= card
             taken += worth[card]
         plan: Plan = []
         value = 0.0
-        quiet = worths.quiet
         for target in sorted(unbeaten, reverse=True):  # the hardest first
             options = BEATS[target] & hand
-            best, least = 0, 1e9
-            while options:
-                card = options & -options
-                options ^= card
-                price = worth[card] if card & ranks else worth[card] + quiet
-                if price < least:
-                    best, least = card, price
-            if not best:
+            if not options:
                 return [], taken
-            plan.append((target, best))
-            hand ^= best
-            ranks |= MATES[best]
-            value -= least
+            card = options & -options
+            price = worth[card]
+            if not card & ranks:
+                price += worths.quiet
+                known = options & ranks
+                if known and worth[known & -known] < price:
+                    card = known & -known
+                    price = worth[card]
+            plan.append((target, card))
+            hand ^= card
+            ranks |= MATES[card]
+            value -= price
         return (plan, value) if value >= taken else ([], taken)
 
     def transfer(self, hand: Packed, led: Packed, stock: int) -> tuple[Packed, float]:
         """The card to transfer the attack with (0 where there is none), and what it is worth."""
         worths, worth = self._phase(stock)
         options = hand & MATES[led]
-        best, most = 0, -1e9
-        while options:
-            card = options & -options
-            options ^= card
-            value = worths.transfer - worth[card]
-            if value > most:
-                best, most = card, value
-        return best, most
+        card = options & -options
+        return (card, worths.transfer - worth[card]) if card else (0, -_FAR)
 
 
 NORMAL: Final = Policy(

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 
-from domain.bots.strength import MATES, Packed, pack_all, singles
+from domain.bots.strength import BEATS, MATES, PLAIN, TRUMPS, Packed, pack_all
 from durak.v1.table_pb2 import TableView
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The own hand and the table; ``ranks`` are all cards of a rank that lies on the table.
+    """The own hand and the table.
 
     ``trump_suit`` is 0 to 3 as in `domain.cards`, ``stock`` the number of cards in the stock.
+    ``ranks`` are all cards of a rank that lies on the table, ``weak`` what the defender seems to
+    have nothing plain against: who spends a trump on a plain card probably has no higher card of
+    its suit.
     """
 
     trump_suit: int
@@ -19,6 +22,7 @@ class Sight:
     unbeaten: list[Packed]
     table: Packed
     ranks: Packed
+    weak: Packed
 
     @property
     def led(self) -> Packed:
@@ -29,19 +33,26 @@ class Sight:
 def look(view: TableView) -> Sight:
     """What the view shows of hand and table."""
     trump_suit = view.trump_suit - 1
-    attacks = [card.attack_card for card in view.table]
-    defences = [card.defence_card for card in view.table if card.defence_card]
-    table = pack_all([*attacks, *defences], trump_suit)
-    ranks = 0
-    for card in singles(table):
-        ranks |= MATES[card]
+    table = ranks = weak = 0
+    unbeaten = []
+    for pair in view.table:
+        attack = pack_all([pair.attack_card], trump_suit)
+        table |= attack
+        ranks |= MATES[attack]
+        if not pair.defence_card:
+            unbeaten.append(attack)
+            continue
+        defence = pack_all([pair.defence_card], trump_suit)
+        table |= defence
+        ranks |= MATES[defence]
+        if defence & TRUMPS:
+            weak |= BEATS[attack] & PLAIN
     return Sight(
         trump_suit=trump_suit,
         stock=view.stock_count,
         hand=pack_all(view.hand, trump_suit),
-        unbeaten=[
-            pack_all([card.attack_card], trump_suit) for card in view.table if not card.defence_card
-        ],
+        unbeaten=unbeaten,
         table=table,
         ranks=ranks,
+        weak=weak,
     )

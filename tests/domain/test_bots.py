@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from domain.bots import BOTS, Bot, choose, move_seed
+from domain.bots import BOTS, Bot, choose, endings, hard, move_seed
 from domain.bots.arena import BotMatch
 from domain.bots.normal import play
-from domain.bots.playing import attacking
+from domain.bots.playing import attacking, challenging
 from domain.bots.policy import NORMAL
 from domain.bots.strength import MATES, card_of, pack_all
 from domain.bots.suspicion import illegal_plays
@@ -22,7 +22,9 @@ from durak.v1.table_pb2 import PHASE_PLAYING, Move, TableView
 from tests.domain.random_play import all_settings, dealt_by_seed, moves_in, step
 from tests.domain.tables import CARD_NAMED, Table, cards, dealt, settings
 
-EASY, NORMAL_LEVEL = BotLevel.BOT_LEVEL_EASY, BotLevel.BOT_LEVEL_NORMAL
+EASY = BotLevel.BOT_LEVEL_EASY
+NORMAL_LEVEL = BotLevel.BOT_LEVEL_NORMAL
+HARD = BotLevel.BOT_LEVEL_HARD
 SPADES = 3
 FREE = [wanted for wanted in all_settings() if not wanted.stake_coins]
 
@@ -50,23 +52,34 @@ class Listed:
         return move
 
 
+@pytest.fixture
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hard bot with little thought: the moves are worse, and there is time for more matches."""
+    monkeypatch.setattr(hard, "BOUTS", 40)
+    monkeypatch.setattr(endings, "BUDGET", 300)
+
+
 # --- rules --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", BOTS)
-def test_bots_play_to_the_end_by_listed_moves_in_all_settings(level: BotLevel.ValueType) -> None:
-    for number, wanted in enumerate(FREE):
+@pytest.mark.usefixtures("brisk")
+@pytest.mark.parametrize(("level", "every"), [(EASY, 1), (NORMAL_LEVEL, 1), (HARD, 17)])
+def test_bots_play_to_the_end_by_listed_moves_in_all_settings(
+    level: BotLevel.ValueType, every: int
+) -> None:
+    for number, wanted in list(enumerate(FREE))[::every]:
         players = [Listed(BOTS[level])] * wanted.seats
         match = BotMatch(wanted, players, server_seed(number), range(wanted.seats))
         assert match.play().outcome in (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 
 
-@pytest.mark.parametrize("level", BOTS)
-def test_R14_5_bots_among_cheats_never_cheat(level: BotLevel.ValueType) -> None:
+@pytest.mark.usefixtures("brisk")
+@pytest.mark.parametrize(("level", "every"), [(EASY, 13), (NORMAL_LEVEL, 13), (HARD, 53)])
+def test_R14_5_bots_among_cheats_never_cheat(level: BotLevel.ValueType, every: int) -> None:
     """Whatever lies on the table, a bot asked for a move gives one of the listed ones."""
     tricky = [wanted for wanted in FREE if wanted.tricky]
     chance = random.Random(level)
-    for number, wanted in enumerate(tricky[::13]):
+    for number, wanted in enumerate(tricky[::every]):
         table = dealt_by_seed(wanted, number)
         while table.match.phase == PHASE_PLAYING:
             for seat in range(wanted.seats):
@@ -188,17 +201,15 @@ def cheated_table() -> Table:
     return table
 
 
-def test_R14_5_the_easy_bot_never_challenges_and_the_normal_one_now_and_then() -> None:
+def test_R14_5_easy_bots_never_challenge_normal_ones_now_and_then_hard_ones_always() -> None:
     view, history = seen(cheated_table(), 0)
     accused = view.table[0].defence_version
-    chosen = {
-        level: [choose(level, view, history, seed) for seed in range(40)]
-        for level in (EASY, NORMAL_LEVEL)
-    }
+    chosen = {level: [choose(level, view, history, seed) for seed in range(40)] for level in BOTS}
     assert not any(move.HasField("challenge") for move in chosen[EASY])
     challenges = [m for m in chosen[NORMAL_LEVEL] if m.HasField("challenge")]
     assert 0 < len(challenges) < 40
     assert {move.challenge.play_version for move in challenges} == {accused}
+    assert chosen[HARD] == [challenging(accused)] * 40
 
 
 # --- the normal bot (R14.3) ---------------------------------------------------------------------

@@ -1,0 +1,93 @@
+"""Endings of two seats with an empty stock, where every card's place is known (R14.4)."""
+
+from typing import Final
+
+from domain.bots.memory import Memory
+from domain.bots.playing import attacking, beating, passing, taking, transferring
+from domain.cards import Card, CardMask, mask_of
+from domain.endgame import Move as Choice
+from domain.endgame import MoveKind, Position, Role, Value
+from domain.endgame.solve import Solver
+from durak.v1.table_pb2 import Move, TableView
+
+BUDGET: Final = 20_000
+"""Positions that the solver may visit for one move of a bot."""
+
+
+def is_ending(view: TableView) -> bool:
+    """Two seats are in play and the stock is empty."""
+    return not view.stock_count and sum(not seat.place for seat in view.seats) == 2
+
+
+def best_moves(view: TableView, memory: Memory) -> list[Move]:
+    """The moves that keep the best result in an ending, as far as the budget can tell.
+
+    One move where it is proven to win; else every move that is not proven to be worse than another.
+    The seat must be on the clock, with more than one move; challenges are left out.
+    """
+    solver = Solver(position(view, memory))
+    solution = solver.solve(BUDGET)
+    if solution.exact and solution.value is Value.WIN:
+        return [_move(solution.best_move)]
+    values = solver.evaluate_moves(BUDGET)
+    proven = max((found.value for found in values.values() if found.exact), default=Value.LOSS)
+    return [
+        _move(choice)
+        for choice, found in values.items()
+        if found.value >= proven or not found.exact
+    ]
+
+
+def position(view: TableView, memory: Memory) -> Position:
+    """The ending as the solver takes it."""
+    attacker, defender = (_hand(view, memory, seat) for seat in (view.attacker, view.defender))
+    unbeaten = [pair.attack_card for pair in view.table if not pair.defence_card]
+    beaten = [
+        card
+        for pair in view.table
+        if pair.defence_card
+        for card in (pair.attack_card, pair.defence_card)
+    ]
+    return Position(
+        attacker_hand=attacker,
+        defender_hand=defender,
+        trump_suit=view.trump_suit - 1,
+        unbeaten=mask_of(unbeaten),
+        beaten=mask_of(beaten),
+        taking=view.taking,
+        turn=Role.DEFENDER if view.your_seat == view.defender else Role.ATTACKER,
+        transfer=view.settings.transfer,
+        draw_allowed=view.settings.draw_allowed,
+        five_card_limit=view.settings.five_card_opening and not view.discard_count,
+        quiet_bouts=view.bouts_without_discard,
+        attacker_seat=view.attacker,
+        defender_seat=view.defender,
+    )
+
+
+def _hand(view: TableView, memory: Memory, seat: int) -> CardMask:
+    """A hand: the other seat has all that is unseen, since the stock is empty."""
+    own = seat == view.your_seat
+    return memory.known[seat] if own else memory.known[seat] | memory.unseen
+
+
+def _move(choice: Choice) -> Move:
+    kind, card, target = choice.kind, _number(choice.card), _number(choice.target)
+    match kind:
+        case MoveKind.ATTACK:
+            return attacking(card)
+        case MoveKind.DEFEND:
+            return beating(target, card)
+        case MoveKind.TRANSFER:
+            return transferring(card)
+        case MoveKind.TAKE:
+            return taking()
+        case MoveKind.PASS:
+            return passing()
+        case MoveKind.WAIT:
+            raise AssertionError("a seat on the clock has nobody to wait for")
+
+
+def _number(bit: CardMask) -> Card:
+    """The number of the card with this bit; 0 for none."""
+    return bit.bit_length()  # type: ignore[return-value] # the bit's place is the card's number

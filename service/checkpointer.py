@@ -38,6 +38,11 @@ class Checkpointer:
         self._config = config
         self._trouble = ""
 
+    @property
+    def is_failing(self) -> bool:
+        """The last attempt has failed."""
+        return bool(self._trouble)
+
     async def run(self) -> None:
         """Work until cancelled. What fails is logged, once, and tried again."""
         while True:

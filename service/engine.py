@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from opentelemetry.metrics import CallbackOptions, Meter, Observation
 
 from eventstore import EventStore
 from service.bot_runner import BotRunner
@@ -15,6 +15,7 @@ from service.limits import Limits
 from service.live_matches import LiveMatches, system_now_us
 from service.match_service import MatchService
 from service.sweeper import Sweeper
+from service.telemetry import Telemetry
 from service.watch import Watches
 
 
@@ -57,20 +58,9 @@ class Engine:
         await self.matches.join()
         self._thinkers.shutdown(wait=False, cancel_futures=True)
 
-    def observe(self, meter: Meter) -> None:
+    def observe(self, telemetry: Telemetry) -> None:
         """Report the numbers that the engine counts anyway."""
         counters = self.matches.counters
-
-        def report(name: str, read: Callable[[], int]) -> None:
-            def callback(_: CallbackOptions) -> list[Observation]:
-                return [Observation(read())]
-
-            meter.create_observable_counter(f"durak.{name}", [callback])
-
         for name in counters.__slots__:
-            report(name, lambda name=name: getattr(counters, name))  # type: ignore[misc]
-
-        def live(_: CallbackOptions) -> list[Observation]:
-            return [Observation(len(self.matches))]
-
-        meter.create_observable_gauge("durak.matches.live", [live])
+            telemetry.counter(f"durak.{name}", partial(getattr, counters, name))
+        telemetry.gauge("durak.matches.live", lambda: len(self.matches), "Matches held in memory.")

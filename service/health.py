@@ -37,10 +37,15 @@ class Health(HealthServicer):
         self._statuses[LIVENESS] = HealthCheckResponse.SERVING
         self._changed = asyncio.Event()
 
+    @property
+    def is_ready(self) -> bool:
+        """The service takes calls."""
+        return self._statuses[READINESS] == HealthCheckResponse.SERVING
+
     def set_ready(self, ready: bool) -> None:  # noqa: FBT001 - the one thing that it sets
         """Say whether the service takes calls, and tell those who watch."""
         status = HealthCheckResponse.SERVING if ready else HealthCheckResponse.NOT_SERVING
-        if self._statuses[READINESS] == status:
+        if ready == self.is_ready:
             return
         for name in self._ready_names:
             self._statuses[name] = status

@@ -57,7 +57,7 @@ from service.rule_sheets import RuleSheets
 from service.rules_service import RulesService
 from service.standings import Scorekeeper
 from service.standings_service import StandingsService
-from service.telemetry import open_telemetry
+from service.telemetry import Telemetry, open_telemetry
 from service.tls import server_credentials
 from service.wallet_service import WalletService
 
@@ -111,7 +111,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         limits = Limits(config)
         telemetry.observe(limits)
         engine = Engine(store, config, limits)
-        engine.observe(telemetry.meter)
+        engine.observe(telemetry)
         interceptor = Interceptor(
             _authenticator(config, keys),
             limits,
@@ -120,6 +120,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
             log_calls=config.log_level == "debug",
         )
         health = Health(SERVICES)
+        telemetry.gauge("durak.ready", lambda: health.is_ready, "1 while the service takes calls.")
         server = aio.server(interceptors=[interceptor], options=_options(config))
         match_service.add_to_server(engine.servicer, server)
         audits = AuditService(store, config.audit_processes)
@@ -140,7 +141,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         stack.push_async_callback(engine.stop)
         await server.start()
         stack.push_async_callback(_drain, server, interceptor, health, config.drain_seconds)
-        await stack.enter_async_context(_checkpoints(store, config))
+        await stack.enter_async_context(_checkpoints(store, config, telemetry))
         scorekeeper = Scorekeeper(store, config)
         await stack.enter_async_context(_working(scorekeeper.run(), "standings"))
         await stack.enter_async_context(_readiness(store, health, config))
@@ -259,12 +260,20 @@ def _listen(server: aio.Server, config: Config) -> int:
 
 
 @asynccontextmanager
-async def _checkpoints(store: EventStore, config: Config) -> AsyncIterator[None]:
+async def _checkpoints(
+    store: EventStore, config: Config, telemetry: Telemetry
+) -> AsyncIterator[None]:
     """Put ended matches into the tree and sign its head, as long as the block runs."""
     if config.database_url is None and not config.note_key_file.exists():
         with suppress(NoteKeyError):  # another process of the same folder has made it just now
             await asyncio.to_thread(note_keys.make, config.note_key_file, "durak.local")
-    async with _working(Checkpointer(store, config).run(), "checkpointer"):
+    checkpointer = Checkpointer(store, config)
+    telemetry.gauge(
+        "durak.checkpoints.failing",
+        lambda: checkpointer.is_failing,
+        "1 while ended matches cannot be put into the tree, signed and published.",
+    )
+    async with _working(checkpointer.run(), "checkpointer"):
         yield
 
 

@@ -7,9 +7,11 @@ exists, and a call costs next to nothing. None of them holds requests, replies, 
 
 import asyncio
 import logging
+import os
 import random
+import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple
@@ -66,10 +68,9 @@ class Telemetry:
         self._tracer_provider = tracer_provider
         self._meter_provider = meter_provider
         self._tracer = tracer_provider.get_tracer(_NAME) if tracer_provider else None
-        self.meter: Meter = meter_provider.get_meter(_NAME) if meter_provider else NoOpMeter(_NAME)
-        """For instruments of other parts of the service."""
+        self._meter: Meter = meter_provider.get_meter(_NAME) if meter_provider else NoOpMeter(_NAME)
         self._durations = (
-            self.meter.create_histogram(
+            self._meter.create_histogram(
                 "rpc.server.call.duration",
                 unit="s",
                 description="Calls by method and status code.",
@@ -123,21 +124,22 @@ class Telemetry:
 
     def observe(self, limits: Limits) -> None:
         """Report what runs at the moment, by the numbers that `limits` counts anyway."""
-
-        def running(_: CallbackOptions) -> list[Observation]:
-            return [Observation(limits.calls)]
-
-        def watches(_: CallbackOptions) -> list[Observation]:
-            return [Observation(limits.watches)]
-
-        self.meter.create_observable_gauge(
+        self.gauge(
             "durak.calls.running",
-            [running],
-            description="Unary calls and session commands running.",
+            lambda: limits.calls,
+            "Unary calls and session commands running.",
         )
-        self.meter.create_observable_gauge(
-            "durak.watches.open", [watches], description="Watches and sessions that are open."
+        self.gauge(
+            "durak.watches.open", lambda: limits.watches, "Watches and sessions that are open."
         )
+
+    def gauge(self, name: str, read: Callable[[], int], description: str) -> None:
+        """Report a number that goes up and down; it is read whenever metrics are sent."""
+        self._meter.create_observable_gauge(name, [_observing(read)], description=description)
+
+    def counter(self, name: str, read: Callable[[], int]) -> None:
+        """Report a number that only grows; it is read whenever metrics are sent."""
+        self._meter.create_observable_counter(name, [_observing(read)])
 
     async def close(self) -> None:
         """Send what is left, within a few seconds, and stop."""
@@ -147,11 +149,22 @@ class Telemetry:
                 await asyncio.to_thread(provider.shutdown)
 
 
+def _observing(read: Callable[[], int]) -> Callable[[CallbackOptions], list[Observation]]:
+    return lambda _: [Observation(int(read()))]  # a bool cannot be sent
+
+
 def open_telemetry(config: Config) -> Telemetry:
     """Telemetry as configured: without an OTLP endpoint nothing is recorded and nothing sent."""
     if config.otlp_endpoint is None:
         return Telemetry(None, None)
-    resource = Resource.create({"service.name": _NAME, "service.version": version("durak")})
+    resource = Resource.create(
+        {
+            "service.name": _NAME,
+            "service.version": version("durak"),
+            # Without it the numbers of one replica would stand for those of another.
+            "service.instance.id": f"{socket.gethostname()}:{os.getpid()}",
+        }
+    )
     tracer_provider = TracerProvider(
         resource=resource,
         sampler=ParentBased(TraceIdRatioBased(config.trace_sample_ratio)),

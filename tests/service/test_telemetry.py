@@ -13,61 +13,22 @@ from typing import Any
 
 import grpc
 import pytest
-from grpc import aio
-from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metrics_api
-from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2_grpc as metrics_grpc
-from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces_api
-from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as traces_grpc
 
 from durak.v1 import errors_pb2 as reasons
 from service.config import Config
 from service.errors import refuse
 from service.telemetry import open_telemetry
+from tests.service.collector import Collector, collecting
 from tests.service.frame import framed, refusal
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SECRET = "the ace of spades"
 
 
-class Collector(traces_grpc.TraceServiceServicer, metrics_grpc.MetricsServiceServicer):
-    """An OTLP collector that keeps what it gets."""
-
-    def __init__(self) -> None:
-        self.spans: list[Any] = []
-        self.metrics: list[Any] = []
-
-
-class Traces(traces_grpc.TraceServiceServicer):
-    def __init__(self, collector: Collector) -> None:
-        self.collector = collector
-
-    async def Export(self, request: Any, context: Any) -> Any:
-        for resource in request.resource_spans:
-            for scope in resource.scope_spans:
-                self.collector.spans += scope.spans
-        return traces_api.ExportTraceServiceResponse()
-
-
-class Metrics(metrics_grpc.MetricsServiceServicer):
-    def __init__(self, collector: Collector) -> None:
-        self.collector = collector
-
-    async def Export(self, request: Any, context: Any) -> Any:
-        for resource in request.resource_metrics:
-            for scope in resource.scope_metrics:
-                self.collector.metrics += scope.metrics
-        return metrics_api.ExportMetricsServiceResponse()
-
-
 @pytest.fixture
 async def collector() -> AsyncIterator[tuple[Collector, str]]:
-    server, kept = aio.server(), Collector()
-    traces_grpc.add_TraceServiceServicer_to_server(Traces(kept), server)  # type: ignore[no-untyped-call]
-    metrics_grpc.add_MetricsServiceServicer_to_server(Metrics(kept), server)  # type: ignore[no-untyped-call]
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    yield kept, f"http://127.0.0.1:{port}"
-    await server.stop(None)
+    async with collecting() as found:
+        yield found
 
 
 def attributes(item: Any) -> dict[str, str]:
@@ -110,6 +71,8 @@ async def test_a_call_continues_the_trace_of_its_caller_and_is_measured(
     assert [span.status.code for span in kept.spans] == [0, 0, 2]  # the service's faults alone
     assert attributes(failed)["error.type"] == "OVERLOADED"
 
+    # Metrics of replicas are told apart by it.
+    assert attributes(kept.resources[0])["service.instance.id"]
     metrics = {metric.name: metric for metric in kept.metrics}
     by_code = {
         attributes(point)["rpc.response.status_code"]: point.count

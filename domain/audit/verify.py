@@ -124,14 +124,22 @@ def _read(data: bytes, notes: Notebook) -> Transcript | None:
         notes.fault(Kind.FORMAT, _FORMAT_CLAUSE, f"format version {FORMAT_VERSION}", found)
         return None
     transcript.DiscardUnknownFields()
-    if transcript.ByteSize() != len(data):
-        known = f"{transcript.ByteSize()} bytes of known fields"
-        notes.fault(Kind.FORMAT, _FORMAT_CLAUSE, known, f"{len(data)} bytes")
+    canonical = transcript.SerializeToString(deterministic=True)
+    if canonical != data:
+        expected = f"the {len(canonical)} bytes that known fields have in canonical form"
+        found = f"{len(data)} bytes, others from {_first_difference(canonical, data)} on"
+        notes.fault(Kind.FORMAT, _FORMAT_CLAUSE, expected, found)
     for entry in transcript.ledger:
         if not 0 <= entry.time.nanos < 1_000_000_000 or entry.time.nanos % 1000:
             notes.version = entry.version
             notes.fault(Kind.LEDGER, _FORMAT_CLAUSE, "microseconds", f"{entry.time.nanos} ns")
     return transcript
+
+
+def _first_difference(one: bytes, other: bytes) -> int:
+    """Where two strings of bytes part, counted from 0."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _verify_checkpoint(
@@ -164,10 +172,12 @@ def _verify_inclusion(
     """The checkpoint, if the match as it stands here is a leaf of its tree."""
     if transcript.checkpoint and not transcript.HasField("inclusion"):
         notes.fault(Kind.INCLUSION, _CLAUSE, "a proof that leads to the checkpoint", "none")
-    if transcript.HasField("inclusion") and not report.facts.is_ended:
-        notes.fault(
-            Kind.UNFINISHED, _CLAUSE, "an ended match, if it is in the tree", "one that runs"
-        )
+    if not report.facts.is_ended:
+        last = f"version {report.facts.head_version} as the last record"
+        if transcript.HasField("inclusion"):
+            notes.fault(Kind.UNFINISHED, _CLAUSE, "an ended match, if it is in the tree", last)
+        else:  # cut off with its proof, it looks like one that runs
+            notes.note(Kind.UNFINISHED, _CLAUSE, "a match that has ended, to prove more", last)
     if signed is None or not transcript.HasField("inclusion"):
         return None
     _check_size(transcript, signed, notes)

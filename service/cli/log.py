@@ -15,17 +15,17 @@ from uuid import UUID
 import click
 from google.protobuf.json_format import MessageToDict
 
-from domain.cards import cards_in
 from domain.match import CorruptLogError, Match, fold
 from domain.view import redact, table_view
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
 from eventstore import ListedMatch, StoredRecord, first_hash
+from service.audit_messages import open_state
 from service.cli.database import opened_store
-from service.cli.render.cards import in_colour, spell, spell_hand
+from service.cli.render.cards import in_colour
 from service.cli.render.story import Story
-from service.cli.render.table import names_in, table_lines, trump_suit
+from service.cli.render.table import names_in, open_table_lines, table_lines, trump_suit
 from service.cli.render.texts import settings_line, speak
 from service.cli.terminal import new_console
 from service.config import Config
@@ -134,14 +134,10 @@ def show(
     say, trumps = speak(language), trump_suit(view)
     settings = settings_line(view.settings, say)
     lines = [say("table-match", match=view.match_id, version=view.version, settings=settings)]
-    lines += table_lines(view, say)
     if seat is None and not spectator:
-        names = names_in(view.seats, say)
-        for number, hand in enumerate(match.hands):
-            cards = spell_hand(list(cards_in(hand)), trumps)
-            lines.append(say("hand-of", player=names[number], cards=cards))
-        if match.stock:
-            lines.append(say("stock", cards=spell(reversed(match.stock))))
+        lines += open_table_lines(open_state(match), say)
+    else:
+        lines += table_lines(view, say)
     _print(lines, trumps)
 
 

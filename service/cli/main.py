@@ -24,6 +24,7 @@ from service.cli.arena import arena
 from service.cli.audit import audit_command
 from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.demo import demo
+from service.cli.dispute import dispute_command
 from service.cli.key import key_command
 from service.cli.log import export, matches, replay, show
 from service.cli.play import play
@@ -122,7 +123,7 @@ async def _migrate(config: Config) -> None:
 
 for _command in (
     play, demo, arena, matches, show, replay, export, practice, rules, audit_command,
-    verify_command, key_command, rebuild,
+    verify_command, key_command, dispute_command, rebuild,
 ):  # fmt: skip
     durak.add_command(_command)
 

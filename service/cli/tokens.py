@@ -26,11 +26,11 @@ def development_token(
     )
 
 
-def own_token(config: Config, name: str) -> str:
+def own_token(config: Config, name: str, role: str = "player") -> str:
     """As `development_token`, but only where a server of this folder has made the key."""
     if not (config.data_dir / DEVELOPMENT_KEY_FILE).exists():
         raise click.ClickException(
             f"no token, and no key to make one with in {config.data_dir}: start a server with "
             "`durak serve`, name its --data-dir, or give --token"
         )
-    return development_token(config, name)
+    return development_token(config, name, roles=(role,))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pytest
+from google.protobuf.message import DecodeError
 
 from domain.audit import AuditReport, Kind, LedgerEntry, Severity, Stored, audit
 from domain.audit.verify import Outcome, verify
@@ -132,9 +133,22 @@ def test_no_flipped_byte_of_a_transcript_is_overlooked() -> None:
 
 
 def test_no_shortened_transcript_is_overlooked() -> None:
+    """Cut off with its proof, after a record and before any stake, it looks like one that runs."""
     data = TRANSCRIPT.SerializeToString()
-    for end in range(0, len(data), STEP):
-        assert verify(data[:end], PUBLIC_KEY).outcome is Outcome.REFUTED, end
+    opening = next(end for end in range(1, len(data)) if has_records(data[:end], 1))
+    for end in {*range(0, len(data), STEP), opening}:
+        checked = verify(data[:end], PUBLIC_KEY)
+        assert Kind.UNFINISHED in {it.kind for it in checked.findings} or end != opening
+        expected = Outcome.CONSISTENT if end == opening else Outcome.REFUTED
+        assert checked.outcome is expected, end
+        assert checked.findings
+
+
+def has_records(data: bytes, count: int) -> bool:
+    try:
+        return len(Transcript.FromString(data).records) == count
+    except DecodeError:
+        return False
 
 
 # --- fields --------------------------------------------------------------------------------------
@@ -429,6 +443,16 @@ def test_content_that_nobody_knows_is_refuted() -> None:
     unknown = TRANSCRIPT.SerializeToString() + b"\xfa\x3f\x01x"  # field 1023
     checked = verify(unknown, PUBLIC_KEY)
     assert [it.kind for it in checked.findings if it.severity is Severity.FAULT] == [Kind.FORMAT]
+
+
+def test_the_same_content_in_other_bytes_is_refuted() -> None:
+    """A varint of more bytes than it needs: whoever reads it reads the same transcript."""
+    data = TRANSCRIPT.SerializeToString()
+    assert data[:2] == b"\x08\x01"  # the format version
+    longer = b"\x08\x81\x00" + data[2:]
+    assert Transcript.FromString(longer) == TRANSCRIPT
+    [fault] = [it for it in verify(longer, PUBLIC_KEY).findings if it.severity is Severity.FAULT]
+    assert (fault.kind, fault.found) == (Kind.FORMAT, f"{len(longer)} bytes, others from 1 on")
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xff" * 40, b"\x08\x01", b"\x08\x02"])

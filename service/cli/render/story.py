@@ -7,11 +7,12 @@ for that by itself: who sits where, how many cards each holds, what lies on the 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from typing import Any, Self
 
 from domain.cards import SUIT_OF, Card, name
 from durak.v1 import events_pb2
 from durak.v1.events_pb2 import Event, LeftReason, Outcome, TookReason
+from durak.v1.table_pb2 import TableView
 from service.cli.render.cards import spell, spell_hand
 from service.cli.render.texts import NO_TRUMP_YET, Names, Say, settings_line, suit_symbol
 
@@ -33,7 +34,7 @@ class Line:
 
 
 class Story:
-    """Tells the events of one match, which must come in order from version 1 on."""
+    """Tells the events of one match, which must come in order from version 1, or a view, on."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -47,6 +48,22 @@ class Story:
         self._on_table = 0
         self._defender = 0
         self._played_by: dict[int, int] = {}  # version of a play → seat, in the running bout
+
+    @classmethod
+    def after(cls, view: TableView, names: Names, say: Say) -> Self:
+        """A story that goes on after what a view shows; `names` are those of its seats."""
+        story = cls(say)
+        story.names, story.trump_suit = names, view.trump_suit - 1
+        story._version, story._bout, story._stock = view.version, view.bout, view.stock_count
+        story._seats, story._defender = len(view.seats), view.defender
+        if view.trump_card:
+            story._hands = {it.seat: it.card_count for it in view.seats if not it.place}
+        for card in view.table:
+            story._played_by[card.attack_version] = card.attack_seat
+            if card.defence_card:
+                story._played_by[card.defence_version] = card.defence_seat
+        story._on_table = len(story._played_by)
+        return story
 
     def tell(self, event: Event) -> list[Line]:
         """The lines for the next event."""

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from domain.cards import name
+from durak.v1.audit_service_pb2 import OpenState
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, SeatView, TableView
-from service.cli.render.cards import FACE_DOWN, spell_hand
+from service.cli.render.cards import FACE_DOWN, spell, spell_hand
 from service.cli.render.story import result_line
 from service.cli.render.texts import Names, Say, settings_line, suit_symbol
 
@@ -39,6 +40,18 @@ def table_lines(view: TableView, say: Say) -> list[str]:
         lines.append(say("hand", cards=spell_hand(view.hand, trump_suit(view))))
     if view.phase == PHASE_ENDED:
         lines.append(result_line(view.result, names, say))
+    return lines
+
+
+def open_table_lines(state: OpenState, say: Say) -> list[str]:
+    """The whole table with every hand and the stock."""
+    names = names_in(state.view.seats, say)
+    lines = table_lines(state.view, say)
+    for seat in state.seats:
+        cards = spell_hand(seat.hand, trump_suit(state.view))
+        lines.append(say("hand-of", player=names[seat.seat], cards=cards))
+    if state.stock:
+        lines.append(say("stock", cards=spell(state.stock)))
     return lines
 
 

@@ -127,8 +127,8 @@ def _read(data: bytes, notes: Notebook) -> Transcript | None:
     canonical = transcript.SerializeToString(deterministic=True)
     if canonical != data:
         expected = f"the {len(canonical)} bytes that known fields have in canonical form"
-        found = f"{len(data)} bytes, others from {_first_difference(canonical, data)} on"
-        notes.fault(Kind.FORMAT, _FORMAT_CLAUSE, expected, found)
+        other = f"{len(data)} bytes, others from {_first_difference(canonical, data)} on"
+        notes.fault(Kind.FORMAT, _FORMAT_CLAUSE, expected, other)
     for entry in transcript.ledger:
         if not 0 <= entry.time.nanos < 1_000_000_000 or entry.time.nanos % 1000:
             notes.version = entry.version

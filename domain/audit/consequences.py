@@ -47,7 +47,8 @@ class Consequences:
         self.state: State | None = None
         self.is_hopeless = False
         self.command = Command(0, "", b"", 0)
-        self.requests: set[bytes] = set()
+        self.requests: set[tuple[str, bytes]] = set()
+        """Who has asked, and the id of the request."""
         self.opening_over = False
         self.opened_us = 0
         self.acts_for: int | None = None

@@ -55,7 +55,7 @@ class Referee(Consequences):
             self.is_hopeless = True
             return
         self.command = entry.command
-        self.requests.add(entry.command.request_id)
+        self.requests.add((entry.command.actor_id, entry.command.request_id))
         self.opened_us = entry.command.time_us
         table = open_table(entry, self.log.match_id, self.notes)
         if table is None:
@@ -74,9 +74,10 @@ class Referee(Consequences):
         request_id = command.request_id
         if request_id:
             seats_too = entry.kind == "seat_taken" and not self.opening_over
-            if request_id in self.requests and not (seats_too and command == self.command):
+            request = command.actor_id, request_id  # each player chooses ids for themselves
+            if request in self.requests and not (seats_too and command == self.command):
                 self.notes.fault(Kind.REQUEST, RECORD_CLAUSE, "a new request", request_id.hex())
-            self.requests.add(request_id)
+            self.requests.add(request)
             if command != self.command:
                 self.opening_over = True  # a rematch seats bots and its caller at once
         self.command = command

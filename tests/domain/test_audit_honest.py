@@ -76,6 +76,29 @@ def test_the_honest_matches_hold_everything_that_can_happen() -> None:
     assert {name for name in wanted if not seen[name]} == set()
 
 
+def with_one_request_id(players: int) -> AuditReport:
+    """The audit of a match at which so many players sat down with the same request id."""
+    told = random_match(0, seats=3, deck=36)
+    seated = [record for record in told.records if record.event.HasField("seat_taken")]
+    for record in seated[:players]:
+        record.request_id = bytes(16)
+    return audited(told)
+
+
+def test_players_may_choose_the_same_request_id() -> None:
+    """Ids are a player's own: who knows another's, or has two accounts, makes no match faulty."""
+    assert with_one_request_id(players=2).ok
+
+
+def test_a_player_has_each_request_id_once() -> None:
+    told = random_match(0, seats=3, deck=36)
+    deeds = [record for record in told.records if record.event.HasField("attacked")]
+    other = next(it for it in deeds[1:] if it.actor_id == deeds[0].actor_id)
+    other.request_id = deeds[0].request_id
+    report = audited(told)
+    assert (Kind.REQUEST, other.version) in [(it.kind, it.version) for it in report.findings]
+
+
 def test_a_match_that_still_runs_is_no_fault() -> None:
     told = random_match(4, turn_timer_seconds=0)
     commands = [at for at, record in enumerate(told.records) if is_deed(told, at)]

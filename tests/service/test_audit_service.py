@@ -66,46 +66,6 @@ def staked_and_played(**wanted: int) -> Told:
 # --- who may ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("roles", [("player",), ("operator",), ("player", "operator"), ()])
-async def test_players_and_operators_reach_no_audit_call(
-    service: Service, roles: tuple[str, ...]
-) -> None:
-    match_id = str(await store_random(service.store, 1))
-    player = service.caller(AuditServiceStub, "player-0", *roles)
-    for method, request in METHODS.items():
-        async with refused(ErrorReason.ERROR_REASON_ROLE_REQUIRED):
-            await getattr(player, method)(request(match_id=match_id))
-    async with refused(ErrorReason.ERROR_REASON_ROLE_REQUIRED):
-        await player.GetCheckpoint(api.GetCheckpointRequest())
-    async with refused(ErrorReason.ERROR_REASON_ROLE_REQUIRED):
-        await player.VerifyPayouts(api.VerifyPayoutsRequest()).read()
-
-
-async def test_nobody_without_a_token_does(service: Service) -> None:
-    stub: Any = AuditServiceStub(service.channel)
-    async with refused(ErrorReason.ERROR_REASON_TOKEN_MISSING):
-        await stub.ReadEvents(api.ReadEventsRequest(match_id=str(uuid4())))
-
-
-@pytest.mark.parametrize("roles", [("auditor",), ("player", "auditor"), ("operator", "auditor")])
-async def test_auditors_cannot_play(service: Service, roles: tuple[str, ...]) -> None:
-    auditor = service.caller(MatchServiceStub, "olga", *roles)
-    player = service.caller(MatchServiceStub, "anna", "player")
-    settings = Settings(deck=DECK_36, seats=2, throw_in=THROW_IN_ALL)
-    opened = await player.OpenTable(
-        match_api.OpenTableRequest(request_id=str(uuid4()), settings=settings)
-    )
-    target = {"match_id": opened.view.match_id, "request_id": str(uuid4())}
-    async with refused(ErrorReason.ERROR_REASON_ROLE_REQUIRED):
-        await auditor.TakeSeat(match_api.TakeSeatRequest(**target))
-    async with refused(ErrorReason.ERROR_REASON_ROLE_REQUIRED):
-        await auditor.OpenTable(
-            match_api.OpenTableRequest(request_id=str(uuid4()), settings=settings)
-        )
-    async with refused(ErrorReason.ERROR_REASON_ROLE_REQUIRED):
-        await auditor.Play(match_api.PlayRequest(**target))
-
-
 async def test_who_plays_with_one_token_reads_nothing_open_with_another(service: Service) -> None:
     """The same person with two tokens: before the deal they could still sit down, after it not."""
     player, auditor = (

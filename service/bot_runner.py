@@ -7,7 +7,6 @@ must look at the match stands in the log, and another one takes over (see sweepe
 """
 
 import asyncio
-from concurrent.futures import Executor
 from functools import partial
 from typing import Final
 
@@ -15,6 +14,7 @@ import structlog
 
 from domain import bots
 from domain.decide import decide
+from domain.table import Table
 from domain.view import table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import ActorKind
@@ -25,30 +25,33 @@ from service.commands import Command
 from service.errors import Refused
 from service.live import LiveMatch, bot_to_move
 from service.live_matches import LiveMatches
+from service.thinking import NoThoughtError, Thinkers
+from service.thoughts import choose_move
 
 _log = structlog.get_logger(__name__)
 
 _QUICK: Final = frozenset({BotLevel.BOT_LEVEL_EASY, BotLevel.BOT_LEVEL_NORMAL})
-"""Levels that choose within microseconds, on the spot. Others think in the executor."""
+"""Levels that choose within microseconds, on the spot. The others think elsewhere."""
+_REPORT_SECONDS: Final = 10.0
+"""How often it is logged at most that bots had to move without thinking."""
 
 
 class BotRunner:
     """Moves for the bots of live matches: at most one task for each match."""
 
-    def __init__(self, matches: LiveMatches, executor: Executor) -> None:
-        """Play at these matches. `executor` is where bots think that need long.
-
-        It gets plain functions with messages as arguments, so it can be one of threads or of
-        processes; how many think at once is its own limit.
-        """
+    def __init__(self, matches: LiveMatches, thinkers: Thinkers) -> None:
+        """Play at these matches. `thinkers` is where bots think that need long."""
         self._matches = matches
-        self._executor = executor
+        self._thinkers = thinkers
+        self._reported_at = -_REPORT_SECONDS
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._is_closed = False
 
     def changed(self, live: LiveMatch, *, own: bool) -> None:
         """Wake the bots of a match after a change that this replica has stored."""
         if own and live.has_bots:
+            if _has_thinker(live.match.table):
+                self._thinkers.warm()
             self.wake(live)
 
     def wake(self, live: LiveMatch) -> None:
@@ -111,10 +114,35 @@ class BotRunner:
         seed = bots.move_seed(occupant.bot_seed, match.version)
         if level in _QUICK:
             return bots.choose(level, view, history, seed)
-        thinking = self._matches.loop.run_in_executor(
-            self._executor, bots.choose, level, view, tuple(history), seed
-        )
         try:
-            return await asyncio.wait_for(thinking, self._matches.config.bot_think_seconds)
-        except TimeoutError:
-            return bots.choose(BotLevel.BOT_LEVEL_EASY, view, history, seed)
+            move = await self._thinkers.think(
+                self._matches.config.bot_think_seconds,
+                choose_move,
+                level,
+                view.SerializeToString(),
+                [event.SerializeToString() for event in history],
+                seed,
+            )
+        except NoThoughtError as error:
+            self._report(live, str(error))
+        except Exception as error:  # noqa: BLE001 - the match must go on
+            _log.error("bot failed to think", match_id=live.match_id.hex(), exc_info=error)
+        else:
+            return Move.FromString(move)
+        self._matches.counters.bot_moves_unthought += 1
+        return bots.choose(BotLevel.BOT_LEVEL_NORMAL, view, history, seed)
+
+    def _report(self, live: LiveMatch, error: str) -> None:
+        """Log that a bot moves as a normal one, for want of a thought."""
+        now = self._matches.loop.time()
+        if now - self._reported_at >= _REPORT_SECONDS:
+            self._reported_at = now
+            moves = self._matches.counters.bot_moves_unthought + 1
+            match_id = live.match_id.hex()
+            _log.warning("bot did not think", match_id=match_id, error=error, moves_so_far=moves)
+
+
+def _has_thinker(table: Table) -> bool:
+    return any(
+        seat is not None and seat.is_bot and seat.bot_level not in _QUICK for seat in table.seats
+    )

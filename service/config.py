@@ -153,10 +153,14 @@ class Config(BaseSettings):
     """How long a bot waits before it moves, so that people can follow."""
     bot_turn_seconds: Seconds = 5.0
     """How long a bot's turn may take before other replicas look after it."""
-    bot_think_seconds: Seconds = 2.0
-    """How long a bot that thinks may think; after that it moves as an easy one."""
-    bot_threads: Annotated[int, Field(gt=0, le=64)] = 1
-    """How many bots think at the same time."""
+    bot_think_seconds: Seconds = 4.0
+    """How long a hard bot may think, waiting included; after that it moves as a normal one."""
+
+    # Thinking: hard bots and reviews.
+    thinking_processes: Annotated[int, Field(gt=0, le=64)] = 2
+    """Processes that think, beside the one that answers calls, which goes before them."""
+    thoughts_limit: Count = 64
+    """Thoughts running and waiting. Beyond, a hard bot moves as a normal one."""
 
     # Coins.
     opening_balance_coins: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000

@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-
 
 from eventstore import EventStore
 from service.bot_runner import BotRunner
@@ -16,6 +14,7 @@ from service.live_matches import LiveMatches, system_now_us
 from service.match_service import MatchService
 from service.sweeper import Sweeper
 from service.telemetry import Telemetry
+from service.thinking import Thinkers
 from service.watch import Watches
 
 
@@ -34,8 +33,8 @@ class Engine:
         self.watches = Watches(self.matches, config)
         self.desk = Desk(self.matches, config.idle_limit_seconds)
         self.servicer = MatchService(self.matches, self.desk, self.watches, limits)
-        self._thinkers = ThreadPoolExecutor(config.bot_threads, thread_name_prefix="bot")
-        self.bots = BotRunner(self.matches, self._thinkers)
+        self.thinkers = Thinkers(config.thinking_processes, config.thoughts_limit)
+        self.bots = BotRunner(self.matches, self.thinkers)
         self.sweeper = Sweeper(self.matches, self.bots)
         self.matches.observers += [self.sweeper, self.bots]
         self._tasks: list[asyncio.Task[None]] = []
@@ -56,7 +55,7 @@ class Engine:
         self.sweeper.close()
         await self.bots.close()
         await self.matches.join()
-        self._thinkers.shutdown(wait=False, cancel_futures=True)
+        await self.thinkers.close()
 
     def observe(self, telemetry: Telemetry) -> None:
         """Report the numbers that the engine counts anyway."""

@@ -72,6 +72,20 @@ async def test_R14_3_normal_bots_play_a_match_to_its_end(playing: Playing) -> No
     assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
 
 
+@pytest.mark.parametrize("settings", [{"transfer": True}, {"tricky": True}])
+async def test_R14_4_hard_bots_play_a_match_to_its_end(
+    playing: Playing, settings: dict[str, Any]
+) -> None:
+    replica = await playing.replica(bot_think_seconds=RESULT_S)
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(2, **settings))).match_id
+    for _ in range(2):
+        await ann.seat_bot(match_id, level=BotLevel.BOT_LEVEL_HARD)
+    await to_the_end(ann.watch(match_id))
+    assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
+    assert not replica.engine.matches.counters.bot_moves_unthought
+
+
 async def test_a_person_plays_against_bots(playing: Playing) -> None:
     replica = await playing.replica()
     ann = await playing.player(replica, "ann")

@@ -1,0 +1,168 @@
+"""Where the service thinks: processes beside the event loop, with a limit on time and on number.
+
+Python's threads share one lock, so that a search in a thread holds up every call. Processes do not,
+and these give way to the loop where the cores are busy. They are spawned and not forked: gRPC does
+not survive a fork. They end with this process, however that ends.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
+
+import structlog
+
+_SPAWN: Final = get_context("spawn")
+_START_SECONDS: Final = 30.0
+"""How long the first process may take to start."""
+_LATE_SECONDS: Final = 0.5
+"""How much later than the alarm in its process a thought is given up here."""
+_NICENESS: Final = 19
+
+_log = structlog.get_logger(__name__)
+
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
+
+
+class NoThoughtError(Exception):
+    """Nothing was thought of: too many wait, the time is over, or the processes died."""
+
+
+class Thinkers:
+    """A few processes that have one thought at a time each, first come, first served."""
+
+    def __init__(self, processes: int, thoughts_limit: int) -> None:
+        """At most so many processes, and so many thoughts running and waiting.
+
+        The processes start with `warm`, or with the first thought.
+        """
+        self._processes = processes
+        self._thoughts_limit = thoughts_limit
+        self._thoughts: set[Future[Any]] = set()
+        self._starting: asyncio.Task[ProcessPoolExecutor] | None = None
+        self._end, self._lifeline = _SPAWN.Pipe(duplex=False)
+
+    def warm(self) -> None:
+        """Start the processes unless they run, so that the first thought need not wait for it."""
+        if self._starting is None and not self._lifeline.closed:
+            self._starting = asyncio.create_task(self._start(), name="thinkers")
+
+    async def think(
+        self,
+        seconds: float,
+        function: Callable[[*Arguments], Result],
+        *arguments: *Arguments,
+    ) -> Result:
+        """What the function gives, called in one of the processes: all of it must pickle.
+
+        `seconds` include the waiting, but not the start of the processes. Once they are over the
+        process stops, so that nobody thinks in vain. A thought whose process dies is thought once
+        more, in a new one.
+
+        Raises NoThoughtError, and what the function raises.
+        """
+        self._thoughts = {thought for thought in self._thoughts if not thought.done()}
+        if len(self._thoughts) >= self._thoughts_limit:
+            raise NoThoughtError("too many thoughts wait")
+        for _ in range(2):
+            pool = await self._pool()
+            try:
+                thought = pool.submit(_think, time.monotonic() + seconds, function, arguments)
+                self._thoughts.add(thought)
+                async with asyncio.timeout(seconds + _LATE_SECONDS):
+                    return await asyncio.wrap_future(thought)
+            except BrokenProcessPool:
+                self._forget(pool)
+            except TimeoutError as error:
+                raise NoThoughtError("the time is over") from error
+        raise NoThoughtError("the processes died")
+
+    async def close(self) -> None:
+        """End the processes at once, whatever they think of."""
+        self._lifeline.close()
+        if self._starting is not None:
+            with suppress(BrokenProcessPool, TimeoutError, OSError):
+                pool = await self._starting
+                await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
+        self._end.close()
+
+    async def _pool(self) -> ProcessPoolExecutor:
+        """Processes of which at least one is ready to think."""
+        self.warm()
+        starting = self._starting
+        if starting is None:
+            raise NoThoughtError("the service stops")
+        try:
+            return await asyncio.shield(starting)
+        except (BrokenProcessPool, TimeoutError, OSError) as error:
+            if self._starting is starting:
+                self._starting = None
+                _log.error("thinkers do not start", exc_info=error)
+            raise NoThoughtError("the processes do not start") from error
+
+    async def _start(self) -> ProcessPoolExecutor:
+        pool = ProcessPoolExecutor(self._processes, _SPAWN, _begin, (self._end,))
+
+        def spawn() -> list[Future[int]]:
+            return [pool.submit(os.getpid) for _ in range(self._processes)]
+
+        ready = map(asyncio.wrap_future, await asyncio.to_thread(spawn))
+        async with asyncio.timeout(_START_SECONDS):
+            await next(asyncio.as_completed(ready))
+        return pool
+
+    def _forget(self, pool: ProcessPoolExecutor) -> None:
+        """Make room for new processes: one of these has died, and took the others with it."""
+        starting = self._starting
+        if starting is not None and starting.done() and starting.result() is pool:
+            self._starting = None
+            pool.shutdown(wait=False)
+            if not self._lifeline.closed:
+                _log.warning("thinkers died")
+
+
+# --- in the processes ---------------------------------------------------------------------------
+
+
+def _begin(end: Connection) -> None:
+    """Set the process up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    signal.signal(signal.SIGALRM, _stop_thinking)
+    os.nice(_NICENESS)
+    threading.Thread(target=_end_with, args=(end,), daemon=True).start()
+
+
+def _end_with(end: Connection) -> None:
+    """End this process, in mid-thought too, when the other end of the pipe is closed or gone."""
+    with suppress(EOFError, OSError):
+        end.recv_bytes()
+    os._exit(0)
+
+
+def _stop_thinking(*_: object) -> NoReturn:
+    raise TimeoutError
+
+
+def _think(
+    deadline: float,
+    function: Callable[[*Arguments], Result],
+    arguments: tuple[*Arguments],
+) -> Result:
+    """Call the function, and break it off at `deadline`, by the clock that all processes share."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    signal.setitimer(signal.ITIMER_REAL, left)
+    try:
+        return function(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

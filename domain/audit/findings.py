@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 FINDINGS_MAX: Final = 200
+SAID_LIMIT_CHARS: Final = 1_000
 
 
 class Severity(StrEnum):
@@ -176,13 +177,13 @@ class Notebook:
         self, kind: Kind, clause: str, expected: object, found: object, seat: int | None = None
     ) -> None:
         """Write down a fault at the current version."""
-        self.add(Finding(kind, clause, self.version, seat, str(expected), str(found)))
+        self.add(Finding(kind, clause, self.version, seat, _said(expected), _said(found)))
 
     def note(
         self, kind: Kind, clause: str, expected: object, found: object, seat: int | None = None
     ) -> None:
         """Write down something that is allowed and worth seeing."""
-        said = str(expected), str(found)
+        said = _said(expected), _said(found)
         self.add(Finding(kind, clause, self.version, seat, *said, Severity.NOTE))
 
     def add(self, finding: Finding) -> None:
@@ -192,3 +193,17 @@ class Notebook:
         elif len(self.findings) == FINDINGS_MAX:
             more = f"at most {FINDINGS_MAX} findings", "more"
             self.findings.append(Finding(Kind.TOO_MANY, "audit", finding.version, None, *more))
+
+
+def _said(value: object) -> str:
+    """A value as a finding says it, whatever somebody has written into the log or the file.
+
+    It is shown on terminals and pages, so what would steer those (escape sequences, the direction
+    of text) is spelt out, and what is very long is cut.
+    """
+    text = str(value)
+    if len(text) > SAID_LIMIT_CHARS:
+        text = f"{text[:SAID_LIMIT_CHARS]}… ({len(text)} characters)"
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)

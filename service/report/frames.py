@@ -14,7 +14,7 @@ from durak.v1.events_pb2 import Record
 from durak.v1.table_pb2 import PHASE_PLAYING
 from service.cli.render.cards import by_strength
 from service.cli.render.story import Part, Story
-from service.cli.render.texts import Say
+from service.cli.render.texts import Say, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,6 @@ class Frame:
     """
 
     version: int
-    time_us: int
     bout: str
     lines: list[str]
     table: dict[str, Any] | None
@@ -45,13 +44,7 @@ def frames(stored: Iterable[bytes], say: Say) -> Iterator[Frame]:
             bout, lines = "", [_as_it_stands(record, data)]
         else:
             bout, lines = _told(story, record)
-        yield Frame(
-            version,
-            0 if record is None else record.time.ToMicroseconds(),
-            bout,
-            lines,
-            None if match is None else table(match),
-        )
+        yield Frame(version, bout, lines, None if match is None else table(match))
 
 
 def table(match: Match) -> dict[str, Any]:
@@ -96,4 +89,6 @@ def _told(story: Story, record: Record) -> tuple[str, list[str]]:
 
 def _as_it_stands(record: Record | None, data: bytes) -> str:
     """A record that nothing can be told of: its event in the text format, or its bytes."""
-    return data.hex() if record is None else MessageToString(record.event, as_one_line=True)
+    if record is None:
+        return data.hex()
+    return printable(MessageToString(record.event, as_one_line=True))

@@ -23,7 +23,7 @@ from domain.audit.verify import Outcome, Verification, verify
 from domain.cards import Card, name
 from durak.v1.events_pb2 import Record, SeatTaken, TableOpened
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript
-from service.cli.render.texts import Names, Say, settings_line, speak
+from service.cli.render.texts import Names, Say, printable, settings_line, speak
 from service.localisation import Texts
 from service.report.frames import Frame, frames
 
@@ -216,7 +216,7 @@ def _details(found: Verification, transcript: Transcript, say: Say) -> str:
 
 def _coins(ledger: Sequence[LedgerEntry], say: Say) -> str:
     rows = [
-        f'<tr><td class="number">{entry.version}</td><td>{escape(entry.player_id)}</td>'
+        f'<tr><td class="number">{entry.version}</td><td>{escape(printable(entry.player_id))}</td>'
         f"<td>{escape(_kind(entry.kind))}</td>"
         f'<td class="number">{entry.coins:+d}</td></tr>'
         for entry in ledger

@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 
 from domain.audit import audit
+from domain.audit.verify import verify
 from domain.cards import cards_in, name
 from domain.match import fold
+from durak.v1.events_pb2 import ACTOR_KIND_BOT, Record, TableOpened
+from durak.v1.settings_pb2 import Deck, Settings
 from durak.v1.transcript_pb2 import Transcript
+from service.cli.verify import told as told_lines
 from service.localisation import LANGUAGES
 from service.report.page import NoTranscriptError, report
 from tests.browser import CHROMIUM, Page, browsing
@@ -114,6 +118,40 @@ def test_any_garbage_in_records_makes_a_page() -> None:
     del shuffled.records[:]
     shuffled.records.extend(records[::-1])
     assert "verdict refuted" in page_of(shuffled)
+
+
+STEERING = "\x1b]0;gone\x07\x9b2J\u202e\u200b\n"
+"""What steers a terminal, and the direction and the gaps of text."""
+
+
+def hostile() -> Transcript:
+    """A transcript of which every text is a trick, and a time that no calendar has."""
+    settings = Settings(deck=Deck.DECK_36, seats=2, stake_coins=5, preset=STEERING)
+    opened = TableOpened(settings=settings, owner_id=STEERING, rules_version=STEERING)
+    record = Record(match_id=TOLD.match_id, version=1, actor_kind=ACTOR_KIND_BOT)
+    record.actor_id = STEERING
+    record.time.seconds = 2**62
+    record.event.table_opened.CopyFrom(opened)
+    seat = Record(match_id=TOLD.match_id, version=7)
+    seat.event.seat_taken.display_name = seat.event.seat_taken.player_id = STEERING
+    transcript = Transcript(format_version=1, match_id=TOLD.match_id, checkpoint=STEERING)
+    for data in (record.SerializeToString(), seat.SerializeToString()):
+        transcript.records.add(record=data, hash=bytes(32))
+    transcript.ledger.add(player_id=STEERING, coins=-5)
+    return transcript
+
+
+def test_a_hostile_file_makes_a_page_of_plain_text() -> None:
+    page = page_of(hostile())
+    assert "verdict refuted" in page
+    assert page.replace("\n", "").isprintable()
+
+
+def test_a_hostile_file_cannot_steer_the_terminal() -> None:
+    lines = told_lines(verify(hostile().SerializeToString(), None))
+    assert lines[0].startswith("REFUTED")
+    assert all(line.isprintable() for line in lines)
+    assert any("\\x1b]0;gone" in line for line in lines)  # spelt out
 
 
 # --- in the browser -------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ class Table:
     rematch_of: str
     reserved_for: tuple[str, ...]
     seats: tuple[Seat | None, ...]
+    given_up: tuple[str, ...]
+    """The players who gave up a seat (R3.0), once for each time."""
     # The settings as plain values: reading them from the message costs ten times as much.
     throw_in_all: bool
     transfer: bool
@@ -68,6 +70,7 @@ class Table:
             rematch_of=event.rematch_of,
             reserved_for=tuple(event.reserved_for),
             seats=(None,) * settings.seats,
+            given_up=(),
             throw_in_all=settings.throw_in == ThrowIn.THROW_IN_ALL,
             transfer=settings.transfer,
             draw_allowed=settings.draw_allowed,
@@ -90,13 +93,16 @@ class Table:
 
     def vacated(self, number: int) -> "Table":
         """The table with this seat free again."""
-        return self._with(number, None)
+        seat = self.seats[number]
+        return self._with(number, None, () if seat is None else (seat.player_id,))
 
-    def _with(self, number: int, seat: Seat | None) -> "Table":
+    def _with(self, number: int, seat: Seat | None, given_up: tuple[str, ...] = ()) -> "Table":
         # `dataclasses.replace` sets every field anew, which takes ten times as long.
         table = object.__new__(Table)
         vars(table).update(
-            vars(self), seats=(*self.seats[:number], seat, *self.seats[number + 1 :])
+            vars(self),
+            seats=(*self.seats[:number], seat, *self.seats[number + 1 :]),
+            given_up=self.given_up + given_up,
         )
         vars(table).pop("face", None)
         return table

@@ -29,6 +29,9 @@ RULES_VERSION: Final = "1.0.0"
 SEATS_MAX: Final = 6
 TURN_TIMER_SECONDS_MAX: Final = 86_400
 STAKE_COINS_MAX: Final = 1_000_000_000
+GIVE_UPS_MAX: Final = 16
+"""How often one player can sit down at a table and give up the seat. Without an end to it, they
+could make the log of a table so long that nobody can read it any more."""
 
 
 def open_table(
@@ -156,6 +159,8 @@ def take_seat(
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
     if match.table.seat_of(player_id) is not None:
         return Refusal(Reason.ERROR_REASON_ALREADY_SEATED, "R3.0")
+    if match.table.given_up.count(player_id) >= GIVE_UPS_MAX:
+        return Refusal(Reason.ERROR_REASON_GIVEN_UP_TOO_OFTEN)
     reserved = match.table.reserved_for
     if seat is None and player_id in reserved:
         seat = reserved.index(player_id)

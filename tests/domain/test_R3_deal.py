@@ -3,7 +3,8 @@
 import pytest
 
 from domain.cards import name
-from domain.tables import cancel, leave, seat_bot, take_seat
+from domain.match import Match
+from domain.tables import GIVE_UPS_MAX, cancel, leave, seat_bot, take_seat
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
 from tests.domain.tables import Table, accepted, dealt, full, kinds, opened, refused, settings
@@ -59,6 +60,20 @@ def test_R3_0_until_the_deal_a_seat_can_be_given_up() -> None:
     assert table.match.table.seats == (None, None)
     sit(table, "B")
     assert sit(table, "A") == "seat_taken dealt"
+
+
+def test_R3_0_a_player_can_sit_down_and_leave_only_so_often() -> None:
+    """Or one player alone could make the log of a table as long as they like."""
+    table = opened(settings(seats=3))
+    for _ in range(GIVE_UPS_MAX):
+        assert sit(table, "A") == "seat_taken"
+        table.store(accepted(leave(table.match, 0)))
+    assert sit(table, "A") == "GIVEN_UP_TOO_OFTEN"
+    assert sit(table, "B") == "seat_taken"  # others may
+    again = Match()
+    for record in table.records:
+        again.apply(record)
+    assert again.table == table.match.table
 
 
 def test_R3_0_the_one_who_opened_can_cancel_until_the_deal() -> None:

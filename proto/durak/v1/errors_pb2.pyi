@@ -101,7 +101,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_MATCH_NOT_IN_PLAY: _ErrorReason.ValueType  # 30
     """Cause: the cards are not dealt yet, or the match is over. Detail PreconditionFailure, as for all reasons
-    down to REMATCH_IMPOSSIBLE. Action: look at TableView.phase. FAILED_PRECONDITION.
+    down to GIVEN_UP_TOO_OFTEN. Action: look at TableView.phase. FAILED_PRECONDITION.
     """
     ERROR_REASON_MATCH_NOT_WAITING: _ErrorReason.ValueType  # 31
     """Cause: the cards are dealt, or the match is over: seats can no longer be taken or given up, nor the table
@@ -126,6 +126,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_REMATCH_IMPOSSIBLE: _ErrorReason.ValueType  # 38
     """Cause: the match ended before the deal, so there is nothing to repeat. Action: open a new table.
     FAILED_PRECONDITION.
+    """
+    ERROR_REASON_GIVEN_UP_TOO_OFTEN: _ErrorReason.ValueType  # 39
+    """Cause: you have sat down at this table and given up your seat as often as you may. Action: look for another
+    table. FAILED_PRECONDITION.
     """
     ERROR_REASON_SEAT_IS_OUT: _ErrorReason.ValueType  # 40
     """Cause: your seat is out (R9.1). Detail PreconditionFailure, as for all reasons down to
@@ -363,7 +367,7 @@ for the newest; where there is none, the operator has to make a key. NOT_FOUND.
 """
 ERROR_REASON_MATCH_NOT_IN_PLAY: ErrorReason.ValueType  # 30
 """Cause: the cards are not dealt yet, or the match is over. Detail PreconditionFailure, as for all reasons
-down to REMATCH_IMPOSSIBLE. Action: look at TableView.phase. FAILED_PRECONDITION.
+down to GIVEN_UP_TOO_OFTEN. Action: look at TableView.phase. FAILED_PRECONDITION.
 """
 ERROR_REASON_MATCH_NOT_WAITING: ErrorReason.ValueType  # 31
 """Cause: the cards are dealt, or the match is over: seats can no longer be taken or given up, nor the table
@@ -388,6 +392,10 @@ choose a table with a lower stake. FAILED_PRECONDITION.
 ERROR_REASON_REMATCH_IMPOSSIBLE: ErrorReason.ValueType  # 38
 """Cause: the match ended before the deal, so there is nothing to repeat. Action: open a new table.
 FAILED_PRECONDITION.
+"""
+ERROR_REASON_GIVEN_UP_TOO_OFTEN: ErrorReason.ValueType  # 39
+"""Cause: you have sat down at this table and given up your seat as often as you may. Action: look for another
+table. FAILED_PRECONDITION.
 """
 ERROR_REASON_SEAT_IS_OUT: ErrorReason.ValueType  # 40
 """Cause: your seat is out (R9.1). Detail PreconditionFailure, as for all reasons down to

@@ -141,7 +141,7 @@ class MatchServiceServicer(object):
     def TakeSeat(self, request, context):
         """Sits the caller down; the last free seat taken deals the cards. A staked table takes the stake in the
         same moment (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED, MATCH_NOT_WAITING,
-        INSUFFICIENT_COINS.
+        GIVEN_UP_TOO_OFTEN, INSUFFICIENT_COINS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

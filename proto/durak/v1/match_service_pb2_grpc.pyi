@@ -41,7 +41,7 @@ class MatchServiceStub:
     TakeSeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.TakeSeatRequest, _match_service_pb2.TakeSeatResponse]
     """Sits the caller down; the last free seat taken deals the cards. A staked table takes the stake in the
     same moment (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED, MATCH_NOT_WAITING,
-    INSUFFICIENT_COINS.
+    GIVEN_UP_TOO_OFTEN, INSUFFICIENT_COINS.
     """
     SeatBot: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SeatBotRequest, _match_service_pb2.SeatBotResponse]
     """Sits a bot down; only for the player who opened the table. Refused: NOT_OWNER, SEAT_TAKEN, TABLE_FULL,
@@ -122,7 +122,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_match_service_pb2.TakeSeatResponse]:
         """Sits the caller down; the last free seat taken deals the cards. A staked table takes the stake in the
         same moment (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED, MATCH_NOT_WAITING,
-        INSUFFICIENT_COINS.
+        GIVEN_UP_TOO_OFTEN, INSUFFICIENT_COINS.
         """
 
     @_abc_1.abstractmethod

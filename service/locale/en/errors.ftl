@@ -32,6 +32,7 @@ already-seated = You already sit at this table.
 no-bots-at-staked-table = Bots do not play for coins. Open a table without a stake to play with them.
 insufficient-coins = You have { $balance_coins } coins, but the stake is { $stake_coins }. Choose a table with a lower stake.
 rematch-impossible = This match ended before the deal, so there is nothing to repeat. Open a new table.
+given-up-too-often = You have given up your seat at this table as often as you may. Look for another table.
 
 seat-is-out = You are out of the match already. Watch how it ends.
 not-your-turn = It is another player's turn to do that.

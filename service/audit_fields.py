@@ -11,8 +11,8 @@ from service.fields import Faults
 RECORDS_LIMIT: Final = 1_000
 TREE_SIZE_LIMIT: Final = 2**62
 
-_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
+TIME_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+TIME_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 _OfMatch = (
     api.GetStateAtRequest
@@ -52,7 +52,7 @@ def get_checkpoint(request: api.GetCheckpointRequest) -> None:
 def verify_payouts(request: api.VerifyPayoutsRequest) -> tuple[datetime, datetime]:
     """The span of time; open ends are before and after everything."""
     faults = Faults()
-    since, before = _FIRST, _LAST
+    since, before = TIME_FIRST, TIME_LAST
     if request.HasField("opened_since"):
         since = _time(faults, "opened_since", request.opened_since)
     if request.HasField("opened_before"):
@@ -65,7 +65,7 @@ def _time(faults: Faults, path: str, time: Timestamp) -> datetime:
     try:
         found = time.ToDatetime(UTC)
     except (ValueError, OverflowError):
-        found = _LAST
-    if not _FIRST <= found < _LAST:
+        found = TIME_LAST
+    if not TIME_FIRST <= found < TIME_LAST:
         faults.add(path, "must be a time from 1970 to 9998")
     return found

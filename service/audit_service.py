@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from datetime import datetime
+from contextlib import aclosing
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -15,14 +15,14 @@ from durak.v1 import errors_pb2 as reasons
 from eventstore import EventStore, SignedHead, WholeMatch
 from service import audit_fields, calls, transcripts, tree
 from service.audit_messages import (
-    ledger_state,
     readable_records,
     record_message,
     report_message,
     state_at,
 )
-from service.auditing import Audited, Auditors, Coins, judge
+from service.auditing import judge
 from service.errors import refuse
+from service.payouts import verify_payouts
 from service.tree import TreeBrokenError
 
 Context = aio.ServicerContext[Any, Any]
@@ -124,35 +124,13 @@ class AuditService(api_grpc.AuditServiceServicer):
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self._is_verifying = True
         try:
-            async for response in self._verify(since, before):
-                yield response
+            caller_id = calls.current().caller.subject
+            judging = verify_payouts(self._store, self._processes, since, before, caller_id)
+            async with aclosing(judging) as responses:  # also where the client leaves
+                async for response in responses:
+                    yield response
         finally:
             self._is_verifying = False
-
-    async def _verify(
-        self, since: datetime, before: datetime
-    ) -> AsyncIterator[api.VerifyPayoutsResponse]:
-        caller_id = calls.current().caller.subject
-        total = await self._store.archive.count_opened(since, before)
-        progress = api.VerifyProgress(matches_total=total)
-        summary = api.PayoutsSummary()
-        yield api.VerifyPayoutsResponse(progress=progress)
-        async with Auditors(self._processes) as auditors:
-            async for page in auditors.judge_pages(self._pages(since, before)):
-                for audited in page:
-                    _add_up(summary, audited.coins)
-                    if not audited.report.ok:
-                        summary.matches_with_faults += 1
-                        yield api.VerifyPayoutsResponse(faulty=_faulty(audited, caller_id))
-                summary.matches_judged += len(page)
-                progress.matches_judged = summary.matches_judged
-                yield api.VerifyPayoutsResponse(progress=progress)
-        summary.ledger.CopyFrom(ledger_state(await self._store.ledger.check()))
-        yield api.VerifyPayoutsResponse(summary=summary)
-
-    async def _pages(self, since: datetime, before: datetime) -> AsyncIterator[list[WholeMatch]]:
-        async for ids in self._store.archive.ids_opened(since, before):
-            yield await self._store.archive.read(ids)
 
     async def _open(self, match_id: bytes) -> WholeMatch:
         """A match that the caller may see open.
@@ -188,18 +166,6 @@ def check_openable(match: WholeMatch, auditor_id: str) -> None:
         raise refuse(reasons.ERROR_REASON_OWN_MATCH, match_id=str(match.match_id))
     if not facts.is_dealt:
         raise refuse(reasons.ERROR_REASON_MATCH_NOT_DEALT, match_id=str(match.match_id))
-
-
-def _faulty(audited: Audited, caller_id: str) -> api.AuditReport:
-    if caller_id in audited.report.facts.players:
-        return api.AuditReport(match_id=str(audited.match_id))
-    return report_message(audited.match_id, audited.report)
-
-
-def _add_up(summary: api.PayoutsSummary, coins: Coins) -> None:
-    summary.staked_coins += coins.staked
-    summary.refunded_coins += coins.refunded
-    summary.paid_coins += coins.paid
 
 
 def _no_match(match_id: UUID) -> Exception:

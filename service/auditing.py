@@ -6,7 +6,7 @@ are spawned and not forked: gRPC does not survive a fork.
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple, Self
@@ -68,7 +68,7 @@ class Auditors:
 
     async def judge_pages(
         self, pages: AsyncIterator[list[WholeMatch]]
-    ) -> AsyncIterator[list[Audited]]:
+    ) -> AsyncGenerator[list[Audited], None]:
         """Audit page by page; the results come in the same order."""
         loop = asyncio.get_running_loop()
         waiting: deque[asyncio.Future[list[Audited]]] = deque()

@@ -6,7 +6,7 @@ broke off: a lost connection is not leaving (R10.6).
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar, cast
@@ -118,6 +118,17 @@ class Client:
             else:
                 patience.over()
                 return answer
+
+    async def stream(
+        self, method: Callable[..., AsyncIterable[_Answer]], request: Message
+    ) -> AsyncGenerator[_Answer, None]:
+        """The messages of a stream that is not tried again. Raises as `call` does."""
+        messages = method(request, metadata=self._metadata)
+        try:
+            async for message in messages:
+                yield message
+        except aio.AioRpcError as error:
+            await _Patience(0.0, self._on_break).wait(error, self._address)
 
     async def watch(self, match_id: str) -> AsyncGenerator[api.WatchMatchResponse, None]:
         """All events of a match from its first on, with views, until it ends; whatever breaks.

@@ -15,7 +15,8 @@ from service.config import Config
 from service.localisation import LANGUAGES
 
 ROLES: Final = ("player", "operator", "auditor")
-_OPTIONS: Final = (
+NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
+OPTIONS: Final = (
     click.option("--server", metavar="HOST:PORT", help="The server. [default: this machine's]"),
     click.option(
         "--ca",
@@ -63,8 +64,8 @@ def connecting(role: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:  # noqa: ANN401 - the options above and the command's own
-            names = ("server", "certificate", "token", "name", "data_dir", "language", "role")
-            command(connection=_connection(**{name: given.pop(name) for name in names}), **given)
+            own = {name: given.pop(name) for name in (*NAMES, "role")}
+            command(connection=connection_of(**own), **given)
 
         as_role = click.option(
             "--role",
@@ -74,14 +75,14 @@ def connecting(role: str) -> Callable[[Callable[..., None]], Callable[..., None]
             help="With --name: in this role.",
         )
         decorated: Callable[..., None] = as_role(update_wrapper(run, command))
-        for option in reversed(_OPTIONS):
+        for option in reversed(OPTIONS):
             decorated = option(decorated)
         return decorated
 
     return decorate
 
 
-def _connection(
+def connection_of(
     *,
     server: str | None,
     certificate: Path | None,
@@ -91,6 +92,7 @@ def _connection(
     language: str,
     role: str,
 ) -> Connection:
+    """The connection that the values of the options make. Raises click.ClickException."""
     config = Config() if data_dir is None else Config(data_dir=data_dir)
     return Connection(
         server or f"{config.listen_host}:{config.listen_port}",

@@ -4,7 +4,6 @@ They read the database itself, past all roles: they are for whoever runs the ser
 """
 
 import asyncio
-import base64
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import click
-from google.protobuf.json_format import MessageToDict
 
 from domain.match import CorruptLogError, Match, fold
 from domain.view import redact, table_view
@@ -21,8 +19,9 @@ from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
 from eventstore import ListedMatch, StoredRecord, first_hash
-from service.audit_messages import open_state
-from service.cli.database import opened_store
+from service.audit_messages import open_state, record_message
+from service.cli.audit.looking import record_line
+from service.cli.database import config_of, opened_store
 from service.cli.render.cards import in_colour
 from service.cli.render.story import Story
 from service.cli.render.table import names_in, open_table_lines, table_lines, trump_suit
@@ -70,12 +69,8 @@ class Log:
         return match
 
 
-def _config(data_dir: Path | None) -> Config:
-    return Config() if data_dir is None else Config(data_dir=data_dir)
-
-
 def _read(match_id: UUID, at: int | None, data_dir: Path | None) -> Log:
-    stored = asyncio.run(_stored(_config(data_dir), match_id))
+    stored = asyncio.run(_stored(config_of(data_dir), match_id))
     if not stored:
         raise click.ClickException(f"there is no match {match_id} in this database")
     if at is not None and at > len(stored):
@@ -99,7 +94,7 @@ async def _stored(config: Config, match_id: UUID) -> list[StoredRecord]:
 def matches(limit: int, data_dir: Path | None, language: str) -> None:
     """List the matches of the database, newest first."""
     say = speak(language)
-    for row in asyncio.run(_listed(_config(data_dir), limit)):
+    for row in asyncio.run(_listed(config_of(data_dir), limit)):
         match = MatchSummary.FromString(row.summary)
         phase = Phase.Name(match.phase).removeprefix("PHASE_").lower()
         players = names_in(match.seats, say).join(seat.seat for seat in match.seats)
@@ -188,12 +183,5 @@ def export(match_id: UUID, at: int | None, data_dir: Path | None) -> None:
     Each line has the version, the hash of the chain (hex), the record's bytes as stored (base64),
     and the record itself in the JSON mapping of Protobuf.
     """
-    log = _read(match_id, at, data_dir)
-    for stored, record in zip(log.stored, log.records, strict=True):
-        line = {
-            "version": stored.version,
-            "hash": stored.hash.hex(),
-            "bytes": base64.b64encode(stored.record).decode(),
-            "record": MessageToDict(record, preserving_proto_field_name=True),
-        }
-        click.echo(json.dumps(line, ensure_ascii=False))
+    for stored in _read(match_id, at, data_dir).stored:
+        click.echo(json.dumps(record_line(record_message(stored)), ensure_ascii=False))

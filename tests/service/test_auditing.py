@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from multiprocessing import active_children
 from uuid import uuid4
 
 import pytest
@@ -102,6 +103,8 @@ async def test_processes_audit_pages_in_their_order(store: EventStore) -> None:
 
     async with Auditors(2) as auditors:
         found = [one async for page in auditors.judge_pages(pages()) for one in page]
+        assert len(active_children()) == 2
+    assert not active_children()
     assert [one.match_id for one in found] == ids
     assert all(one.report.ok for one in found)
 

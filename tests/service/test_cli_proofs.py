@@ -80,7 +80,9 @@ def test_a_checkpoint_continues_an_older_one_until_the_tree_is_rewritten(
     key = note_keys.make(Config(data_dir=terminal.folder).note_key_file, NAME).verifier
     sign(terminal, 1, 2, 3)
     old = terminal.folder / "old"
-    old.write_text(terminal.durak("audit", "checkpoint").stdout)
+    printed = terminal.durak("audit", "checkpoint")
+    assert printed.returncode == 0, printed.stderr
+    old.write_text(printed.stdout)
     assert old.read_text().splitlines()[:2] == [NAME, "3"]
     sign(terminal, 4, 5)
     check = ("audit", "checkpoint", "--since", str(old), "--key", str(key))

@@ -19,6 +19,35 @@ def report_lines(report: api.AuditReport) -> list[str]:
     ]
 
 
+def fault_lines(report: api.AuditReport) -> list[str]:
+    """The faults of a match, each on a line that names it; notes are left out.
+
+    Of a match of the caller's own the service tells the id alone.
+    """
+    faults = [one for one in report.findings if one.severity == api.FINDING_SEVERITY_FAULT]
+    lines = [f"{report.match_id}: {finding_line(fault)}" for fault in faults]
+    return lines or [
+        f"{report.match_id}: FAULTS, at a match of your own: another auditor sees them"
+    ]
+
+
+def ledger_lines(ledger: api.LedgerState) -> list[str]:
+    """What does not hold of R12.8, a line each."""
+    lines = []
+    if ledger.issued_coins != ledger.available_coins + ledger.escrow_coins:
+        held = f"{ledger.available_coins} available and {ledger.escrow_coins} in escrow"
+        lines.append(f"fault (R12.8): {ledger.issued_coins} coins issued, {held}")
+    lines += [
+        f"fault (R12.8): the balance of {player} is not the sum of its transfers"
+        for player in ledger.wrong_accounts
+    ]
+    lines += [
+        f"fault (R12.8): the bank of {match_id} paid out what was not posted to it"
+        for match_id in ledger.wrong_matches
+    ]
+    return lines
+
+
 def finding_line(finding: api.Finding) -> str:
     """A finding as `domain.audit.Finding` writes itself."""
     severity = api.FindingSeverity.Name(finding.severity).removeprefix("FINDING_SEVERITY_").lower()

@@ -1,0 +1,132 @@
+"""`durak audit MATCH`, `--all` and `payouts`: verdicts over one match or many."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+import click
+
+from durak.v1 import audit_service_pb2 as api
+from eventstore import EventStore, WholeMatch
+from service.audit_messages import ledger_state, report_message
+from service.auditing import Auditors
+from service.cli.audit.source import Access, auditing
+from service.cli.database import config_of, opened_store
+from service.cli.render.audit import fault_lines, ledger_lines, report_lines
+from service.config import Config
+
+EXIT_FAULTS: Final = 1
+_TIME: Final = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
+
+
+@click.command("match")
+@click.argument("match_id", metavar="MATCH", type=click.UUID, required=False)
+@click.option(
+    "--all", "all_matches", is_flag=True, help="Every match of the database, and the whole ledger."
+)
+@click.option("--processes", type=click.IntRange(1, 64), help="[default: one for each core]")
+@auditing
+def match_command(
+    *,
+    access: Access,
+    match_id: UUID | None,
+    all_matches: bool,
+    processes: int | None,
+) -> None:
+    """Judge MATCH, with notes of what is allowed but worth seeing; or all, faults only."""
+    if all_matches == (match_id is not None):
+        raise click.UsageError("name a match, or --all")
+    if match_id is None:
+        is_ok = asyncio.run(_all(config_of(access.data_dir), processes or os.cpu_count() or 1))
+    else:
+        wanted = match_id
+        report = access.ask(lambda source: source.report(wanted))
+        click.echo("\n".join(report_lines(report)))
+        is_ok = report.ok
+    sys.exit(0 if is_ok else EXIT_FAULTS)
+
+
+async def _all(config: Config, processes: int) -> bool:
+    """Judge every stream of the database, also those that no list of matches has."""
+    matches = faulty = 0
+    async with opened_store(config) as store:
+        async with Auditors(processes) as auditors:
+            async for page in auditors.judge_pages(_pages(store)):
+                for match_id, report, _ in page:
+                    matches += 1
+                    if not report.ok:
+                        faulty += 1
+                        click.echo("\n".join(fault_lines(report_message(match_id, report))))
+        ledger = ledger_state(await store.ledger.check())
+    for line in ledger_lines(ledger):
+        click.echo(f"ledger: {line}")
+    click.echo(f"{matches} matches audited, {faulty} with faults")
+    return ledger.ok and not faulty
+
+
+async def _pages(store: EventStore) -> AsyncIterator[list[WholeMatch]]:
+    async for ids in store.archive.all_ids():
+        yield await store.archive.read(ids)
+
+
+@click.command("payouts")
+@click.option("--since", type=_TIME, help="Matches opened at this time (UTC) or later.")
+@click.option("--before", type=_TIME, help="Matches opened before this time (UTC).")
+@auditing
+def payouts_command(
+    *,
+    access: Access,
+    since: datetime | None,
+    before: datetime | None,
+) -> None:
+    """Judge all matches opened in a span of time, with their coins, and the ledger as a whole.
+
+    Faults are told as they are found, and at a terminal how far it is.
+    """
+    is_ok = asyncio.run(_payouts(access, _utc(since), _utc(before)))
+    sys.exit(0 if is_ok else EXIT_FAULTS)
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return None if time is None else time.replace(tzinfo=UTC)
+
+
+async def _payouts(access: Access, since: datetime | None, before: datetime | None) -> bool:
+    is_ok = False
+    async with access.open() as source:
+        async for message in source.payouts(since, before):
+            match message.WhichOneof("kind"):
+                case "progress":
+                    _show_progress(message.progress)
+                case "faulty":
+                    click.echo("\n".join(fault_lines(message.faulty)))
+                case "summary":
+                    is_ok = _told(message.summary)
+    return is_ok
+
+
+def _show_progress(progress: api.VerifyProgress) -> None:
+    if sys.stderr.isatty():
+        ends = progress.matches_judged >= progress.matches_total
+        text = f"\r{progress.matches_judged} of {progress.matches_total} matches judged"
+        click.echo(text, err=True, nl=ends)
+
+
+def _told(summary: api.PayoutsSummary) -> bool:
+    click.echo(
+        f"{summary.matches_judged} matches audited, {summary.matches_with_faults} with faults\n"
+        f"staked {summary.staked_coins}, refunded {summary.refunded_coins}, "
+        f"paid out {summary.paid_coins}"
+    )
+    for line in ledger_lines(summary.ledger):
+        click.echo(f"ledger: {line}")
+    if summary.ledger.ok:
+        held = (
+            f"{summary.ledger.available_coins} with players, {summary.ledger.escrow_coins} staked"
+        )
+        click.echo(f"ledger: all {summary.ledger.issued_coins} coins are there: {held}")
+    return summary.ledger.ok and not summary.matches_with_faults

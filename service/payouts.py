@@ -1,0 +1,65 @@
+"""The payouts of many matches, judged in processes: progress, faults as found, a summary."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from datetime import datetime
+from typing import Final
+
+from durak.v1 import audit_service_pb2 as api
+from eventstore import EventStore, WholeMatch
+from service.audit_messages import ledger_state, report_message
+from service.auditing import Audited, Auditors, Coins
+
+NOBODY: Final = ""
+
+
+async def verify_payouts(
+    store: EventStore,
+    processes: int,
+    since: datetime,
+    before: datetime,
+    caller_id: str = NOBODY,
+) -> AsyncGenerator[api.VerifyPayoutsResponse, None]:
+    """Judge the matches opened in a span of time, and then the ledger as a whole (R12.8).
+
+    However many they are, only some pages of them are in memory. Of matches at which the caller
+    sits the id alone is told.
+    """
+    total = await store.archive.count_opened(since, before)
+    progress = api.VerifyProgress(matches_total=total)
+    summary = api.PayoutsSummary()
+    yield api.VerifyPayoutsResponse(progress=progress)
+    async with (
+        Auditors(processes) as auditors,
+        aclosing(auditors.judge_pages(_pages(store, since, before))) as pages,
+    ):
+        async for page in pages:
+            for audited in page:
+                _add_up(summary, audited.coins)
+                if not audited.report.ok:
+                    summary.matches_with_faults += 1
+                    yield api.VerifyPayoutsResponse(faulty=_faulty(audited, caller_id))
+            summary.matches_judged += len(page)
+            progress.matches_judged = summary.matches_judged
+            yield api.VerifyPayoutsResponse(progress=progress)
+    summary.ledger.CopyFrom(ledger_state(await store.ledger.check()))
+    yield api.VerifyPayoutsResponse(summary=summary)
+
+
+async def _pages(
+    store: EventStore, since: datetime, before: datetime
+) -> AsyncIterator[list[WholeMatch]]:
+    async for ids in store.archive.ids_opened(since, before):
+        yield await store.archive.read(ids)
+
+
+def _faulty(audited: Audited, caller_id: str) -> api.AuditReport:
+    if caller_id in audited.report.facts.players and caller_id != NOBODY:
+        return api.AuditReport(match_id=str(audited.match_id))
+    return report_message(audited.match_id, audited.report)
+
+
+def _add_up(summary: api.PayoutsSummary, coins: Coins) -> None:
+    summary.staked_coins += coins.staked
+    summary.refunded_coins += coins.refunded
+    summary.paid_coins += coins.paid

@@ -36,6 +36,10 @@ class Health(HealthServicer):
         )
         self._statuses[LIVENESS] = HealthCheckResponse.SERVING
         self._changed = asyncio.Event()
+        self._changes = 0
+        self._told: dict[object, int] = {}
+        """By who watches: which of the changes was sent to them last."""
+        self._sent = asyncio.Event()
 
     @property
     def is_ready(self) -> bool:
@@ -49,8 +53,15 @@ class Health(HealthServicer):
             return
         for name in self._ready_names:
             self._statuses[name] = status
+        self._changes += 1
         self._changed.set()
         self._changed = asyncio.Event()
+
+    async def told(self) -> None:
+        """Wait until all who watch have been sent how the service is now."""
+        while any(change != self._changes for change in self._told.values()):
+            self._sent.clear()
+            await self._sent.wait()
 
     async def Check(self, request: HealthCheckRequest, context: Context) -> HealthCheckResponse:
         """How a service is now; NOT_FOUND for one that is not here, as the protocol has it."""
@@ -64,10 +75,18 @@ class Health(HealthServicer):
     ) -> AsyncIterator[HealthCheckResponse]:
         """How a service is, now and whenever that changes."""
         last = None
-        while True:
-            changed = self._changed
-            status = self._statuses.get(request.service, HealthCheckResponse.SERVICE_UNKNOWN)
-            if status != last:
-                last = status
-                yield HealthCheckResponse(status=status)
-            await changed.wait()
+        watcher = object()
+        try:
+            while True:
+                change, changed = self._changes, self._changed
+                self._told.setdefault(watcher, -1)
+                status = self._statuses.get(request.service, HealthCheckResponse.SERVICE_UNKNOWN)
+                if status != last:
+                    last = status
+                    yield HealthCheckResponse(status=status)  # comes back when it is sent
+                self._told[watcher] = change
+                self._sent.set()
+                await changed.wait()
+        finally:
+            self._told.pop(watcher, None)
+            self._sent.set()

@@ -321,5 +321,8 @@ async def _drain(
             await interceptor.limits.idle()
     except TimeoutError:
         _log.warning("calls cut off", calls=interceptor.limits.calls)
+    with suppress(TimeoutError):  # who does not read is not waited for
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await health.told()
     interceptor.end_public_streams()
     await server.stop(_CLOSE_SECONDS)

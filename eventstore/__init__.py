@@ -42,7 +42,7 @@ from eventstore.coins import (
     Transfer,
     TransferKind,
 )
-from eventstore.disputes import Disputes, ListedDispute, first_dispute_hash
+from eventstore.disputes import DisputeRoom, Disputes, ListedDispute, first_dispute_hash
 from eventstore.embedded import EmbeddedPostgres
 from eventstore.errors import (
     AppendOutcomeUnknown,
@@ -54,6 +54,7 @@ from eventstore.errors import (
     StoreMisconfigured,
     StoreOverloaded,
     StoreUnavailable,
+    TooManyDisputes,
     VersionConflict,
 )
 from eventstore.ledger import Ledger, LedgerCheck
@@ -91,6 +92,7 @@ __all__ = [
     "ChainMismatch",
     "Checkpoints",
     "CoinMove",
+    "DisputeRoom",
     "Disputes",
     "Due",
     "EmbeddedPostgres",
@@ -127,6 +129,7 @@ __all__ = [
     "StoredRecord",
     "TailBatch",
     "TakeStake",
+    "TooManyDisputes",
     "Transfer",
     "TransferKind",
     "Turn",

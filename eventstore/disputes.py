@@ -14,12 +14,12 @@ from uuid import UUID
 import asyncpg
 
 from eventstore.connect import patiently
-from eventstore.errors import VersionConflict
+from eventstore.errors import TooManyDisputes, VersionConflict
 from eventstore.ledger import correct
 from eventstore.model import Limits, PageKey, StoredRecord
 
 if TYPE_CHECKING:
-    from eventstore.connect import Pool
+    from eventstore.connect import Pool, Pooled
 
 _APPEND = """
 INSERT INTO dispute_events (dispute_id, version, record, hash) SELECT $1::uuid, $2, $3, $4
@@ -42,6 +42,11 @@ WHERE (opened_at, dispute_id) < ($1, $2)
     AND ($5::text IS NULL OR opened_by = $5)
 ORDER BY opened_at DESC, dispute_id DESC LIMIT $6
 """
+_LOCK_ROOM = "SELECT pg_advisory_xact_lock(hashtextextended($1::uuid || ' ' || $2::text, 0))"
+_UNDECIDED = """
+SELECT count(*) FROM disputes
+WHERE match_id = $1 AND opened_by = $2 AND status = ANY ($3::smallint[])
+"""
 _NEWEST = PageKey(datetime(9999, 12, 31, tzinfo=UTC), UUID(int=2**128 - 1))
 
 
@@ -55,6 +60,13 @@ class ListedDispute(NamedTuple):
     opened_at: datetime
     version: int
     summary: bytes
+
+
+class DisputeRoom(NamedTuple):
+    """At most `limit` disputes of one player about one match may be in `statuses` at once."""
+
+    statuses: Collection[int]
+    limit: int
 
 
 def first_dispute_hash(dispute_id: UUID) -> bytes:
@@ -77,12 +89,14 @@ class Disputes:
         previous_hash: bytes,
         corrections: Mapping[str, int],
         actor: str = "",
+        room: DisputeRoom | None = None,
     ) -> None:
         """Add the next record of a dispute, its row of the list, and the coins that it moves.
 
-        `corrections` are coins by player, and add up to 0. Raises VersionConflict where the dispute
-        is not at the version before, InsufficientCoins, LedgerMismatch or StoreUnavailable. A
-        conflict may also be with the caller's own record, where the connection broke after it.
+        `corrections` are coins by player, and add up to 0. `room` is for a dispute that is opened.
+        Raises VersionConflict where the dispute is not at the version before, TooManyDisputes,
+        InsufficientCoins, LedgerMismatch or StoreUnavailable. A conflict may also be with the
+        caller's own record, where the connection broke after it.
         """
         dispute_id = row.dispute_id
 
@@ -92,6 +106,8 @@ class Disputes:
                 if added != "INSERT 0 1":
                     actual = await connection.fetchval(_HEAD, dispute_id)
                     raise VersionConflict(dispute_id, stored.version - 1, actual)
+                if room is not None:
+                    await _check_room(connection, row, room)
                 await connection.execute(_PUT, *row)
                 if corrections:
                     await correct(connection, dispute_id, stored.version, corrections, actor)
@@ -120,3 +136,13 @@ class Disputes:
         return await patiently(
             self._limits.patience_s, lambda: self._reads.fetch(query, *arguments)
         )
+
+
+async def _check_room(connection: Pooled, row: ListedDispute, room: DisputeRoom) -> None:
+    """One after the other for a player and match, or all at once would find room."""
+    await connection.execute(_LOCK_ROOM, row.match_id, row.opened_by)
+    undecided = await connection.fetchval(
+        _UNDECIDED, row.match_id, row.opened_by, sorted(room.statuses)
+    )
+    if undecided >= room.limit:
+        raise TooManyDisputes(f"{undecided} disputes of this player are undecided")

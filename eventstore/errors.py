@@ -75,6 +75,10 @@ class InsufficientCoins(StoreError):
         self.needed = needed
 
 
+class TooManyDisputes(StoreError):
+    """A player has as many undecided disputes about the match as they may; nothing was stored."""
+
+
 class LedgerMismatch(StoreError):
     """Coins were asked to move in a way that the ledger rules out; nothing was stored.
 

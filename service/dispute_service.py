@@ -10,7 +10,7 @@ from domain import dispute as disputing
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1 import dispute_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
-from eventstore import EventStore, ListedDispute, PageKey
+from eventstore import DisputeRoom, EventStore, ListedDispute, PageKey
 from service import calls, dispute_fields
 from service.audit_service import check_openable
 from service.calls import Caller
@@ -51,18 +51,16 @@ class DisputeService(api_grpc.DisputeServiceServicer):
             opened.version = request.version
         target = UUID(bytes=dispute_id(request_id, player_id))
         match = await self._disputes.match_of(request.match_id)
-        is_full = await self._has_enough(match.match_id, player_id)
 
         def decide(there: disputing.Dispute, facts: disputing.MatchFacts) -> disputing.Decision:
             if there.version:
                 raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
             window = self._config.dispute_window_seconds
-            decided = disputing.open_dispute(facts, player_id, opened, system_now_us(), window)
-            if is_full and isinstance(decided, api.DisputeEvent):
-                raise refuse(reasons.ERROR_REASON_TOO_MANY_DISPUTES)
-            return decided
+            return disputing.open_dispute(facts, player_id, opened, system_now_us(), window)
 
-        step = Step(target, request_id, api.DisputeEvent(opened=opened), decide)
+        room = DisputeRoom(_UNDECIDED, self._config.dispute_open_limit)
+        event = api.DisputeEvent(opened=opened)
+        step = Step(target, request_id, event, decide, room=room)
         return api.OpenDisputeResponse(dispute=await self._disputes.take(step, match, call))
 
     async def GetDispute(
@@ -145,13 +143,6 @@ class DisputeService(api_grpc.DisputeServiceServicer):
             raise _not_found(step.dispute_id)
         match = await self._disputes.match_of(log.dispute.complaint.match_id)
         return await self._disputes.take(step, match, calls.current())
-
-    async def _has_enough(self, match_id: UUID, player_id: str) -> bool:
-        limit = self._config.dispute_open_limit
-        undecided = await self._store.disputes.list(
-            statuses=_UNDECIDED, match_id=match_id, opened_by=player_id, limit=limit
-        )
-        return len(undecided) >= limit
 
 
 def _sees_all(caller: Caller) -> bool:

@@ -14,10 +14,12 @@ from durak.v1 import dispute_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.dispute_service_pb2 import DisputeEvent, DisputeRecord
 from eventstore import (
+    DisputeRoom,
     EventStore,
     InsufficientCoins,
     ListedDispute,
     StoredRecord,
+    TooManyDisputes,
     VersionConflict,
     WholeMatch,
     first_dispute_hash,
@@ -51,6 +53,7 @@ class Step(NamedTuple):
     event: DisputeEvent
     decide: Callable[[Dispute, MatchFacts], Decision]
     expected_version: int | None = None
+    room: DisputeRoom | None = None
 
 
 class Disputes:
@@ -127,8 +130,10 @@ class Disputes:
         stored = StoredRecord(dispute.version, data, next_hash(log.head_hash, data))
         try:
             await self._store.disputes.append(
-                row, stored, log.head_hash, corrections, call.caller.subject
+                row, stored, log.head_hash, corrections, call.caller.subject, step.room
             )
+        except TooManyDisputes as error:
+            raise refuse(reasons.ERROR_REASON_TOO_MANY_DISPUTES) from error
         except InsufficientCoins as error:
             raise refuse(
                 reasons.ERROR_REASON_CORRECTION_NOT_COVERED,

@@ -347,6 +347,14 @@ async def test_refusals_to_open(court: Court) -> None:
     await court.open(court.winner)
 
 
+async def test_many_at_once_find_no_more_room_than_one_after_the_other(court: Court) -> None:
+    done = await asyncio.gather(*(court.open() for _ in range(20)), return_exceptions=True)
+    opened = [one for one in done if isinstance(one, api.Dispute)]
+    refusals = {reason_of(one) for one in done if isinstance(one, aio.AioRpcError)}
+    assert len(opened) == 3
+    assert refusals == {REASON.ERROR_REASON_TOO_MANY_DISPUTES}
+
+
 async def test_after_the_set_time_it_is_too_late(database: Database, tmp_path: Path) -> None:
     async with serving(database, tmp_path, dispute_window_seconds=1) as service:
         court = Court(service, await store_match(service.store, TOLD))

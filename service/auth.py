@@ -25,6 +25,7 @@ NAME_LIMIT_CHARS: Final = 64
 ROLE_COUNT_LIMIT: Final = 64
 
 _SCHEME = "bearer "
+_USUAL_SCHEME = "Bearer "
 _OPTIONS: Options = {
     "require": ["exp", "sub", "aud", "iss"],
     "enforce_minimum_key_length": True,
@@ -97,13 +98,19 @@ class Authenticator:
         token = header[len(_SCHEME) :].strip()
         if not token:
             raise refuse(reasons.ERROR_REASON_TOKEN_MISSING)
+        usual = (
+            f"{_USUAL_SCHEME}{token}"  # or one token, written with other spaces, fills the cache
+        )
+        caller = self._verified.get(usual)
+        if caller is not None:
+            return caller
         key = await self._keys.find(_key_id(token))
         if key is None:
             raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
         caller = _caller(self._claims(token, key))
         while len(self._verified) >= self._cache_size:
             self._verified.popitem(last=False)
-        self._verified[header] = caller
+        self._verified[usual] = caller
         return caller
 
     def _claims(self, token: str, key: VerifyingKey) -> Mapping[str, object]:

@@ -248,6 +248,19 @@ async def test_the_cache_is_bounded(keys: KeySet, ed_key: ed25519.Ed25519Private
     assert len(authenticator._verified) == 3  # noqa: SLF001 - the bound is the point
 
 
+async def test_one_token_has_one_place_in_the_cache_however_it_is_written(
+    keys: KeySet, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    authenticator = authenticator_for(keys)
+    token = sign(ed_key, "EdDSA", "ed")
+    written = [
+        f"{scheme} {' ' * n}{token}{' ' * n}" for scheme in ("bEaReR", "Bearer") for n in (0, 9)
+    ]
+    callers = {id(await authenticator.authenticate({"authorization": one})) for one in written}
+    assert len(callers) == 1
+    assert len(authenticator._verified) == 1  # noqa: SLF001 - as above
+
+
 @pytest.mark.parametrize(
     ("name", "shown"),
     [

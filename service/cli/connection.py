@@ -17,7 +17,13 @@ from service.localisation import LANGUAGES
 ROLES: Final = ("player", "operator", "auditor")
 NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
 OPTIONS: Final = (
-    click.option("--server", metavar="HOST:PORT", help="The server. [default: this machine's]"),
+    click.option(
+        "--server",
+        metavar="HOST:PORT",
+        envvar="DURAK_SERVER",
+        show_envvar=True,
+        help="The server. [default: this machine's]",
+    ),
     click.option(
         "--ca",
         "certificate",

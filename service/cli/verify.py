@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO, Final, cast
+from uuid import UUID
 
 import click
 
@@ -64,7 +65,7 @@ def told(found: Verification) -> list[str]:
     lines = [f"{found.outcome.upper()}: {_MEANINGS[found.outcome]}"]
     if found.report is not None:
         facts = found.report.facts
-        lines.append(f"match {facts.match_id.hex()}, {facts.head_version} records")
+        lines.append(f"match {_match_name(facts.match_id)}, {facts.head_version} records")
     lines += _listed("Proven:", found.proven)
     lines += _listed("Not proven:", found.not_proven)
     lines += _listed("Findings:", map(str, found.findings))
@@ -73,6 +74,10 @@ def told(found: Verification) -> list[str]:
             "Illegal plays (allowed at this table):", map(cheat_line, found.report.cheats)
         )
     return lines
+
+
+def _match_name(match_id: bytes) -> str:
+    return str(UUID(bytes=match_id)) if len(match_id) == 16 else match_id.hex()
 
 
 def cheat_line(cheat: Cheat) -> str:

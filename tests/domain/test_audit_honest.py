@@ -1,6 +1,6 @@
 """No false findings: what the core played is found faultless, whatever was drawn.
 
-DURAK_AUDIT_MATCHES sets how many matches are played (10000 for a long run).
+DURAK_TEST_MATCHES sets how many matches are played; `.ci/run` plays ten thousand.
 """
 
 import ast
@@ -17,8 +17,8 @@ from durak.v1.events_pb2 import Outcome as Ending
 from tests.domain.audit_matches import Told, random_match, random_rematch
 from tests.domain.audit_transcripts import PUBLIC_KEY, transcript_of
 
-MATCHES = int(os.environ.get("DURAK_AUDIT_MATCHES", "320"))
-PARTS = 8
+MATCHES = int(os.environ.get("DURAK_TEST_MATCHES", "320"))
+PARTS = 16
 
 
 def ending(told: Told) -> str:

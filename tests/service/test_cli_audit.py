@@ -103,7 +103,7 @@ def test_a_transcript_is_proven_with_the_key_alone(tmp_path: Path) -> None:
     assert by_text.returncode == 0, by_text.stdout
     first, second, *rest = by_text.stdout.splitlines()
     assert first.startswith("PROVEN: ")
-    assert second == f"match {ENDED.match_id.hex()}, {len(ENDED.records)} records"
+    assert second == f"match {UUID(bytes=ENDED.match_id)}, {len(ENDED.records)} records"
     assert "Proven:" in rest
     assert "Not proven:" in rest
     assert "Findings:" not in rest

@@ -7,7 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1.events_pb2 import Event
-from service.cli.render.audit import coin_lines, finding_line, report_lines
+from service.cli.render.audit import challenge_line, coin_lines, finding_line, report_lines
 from service.cli.render.story import Story
 from service.cli.render.table import names_in, open_table_lines, table_lines
 from service.cli.render.texts import Say, printable
@@ -83,6 +83,11 @@ def _evidence_lines(
     if evidence.HasField("after"):
         lines += ["", "After it", *table_lines(evidence.after.view, say)]
     lines += ["", "Verdict", *_verdict_lines(evidence.verdict)]
+    lines += [
+        f"  {challenge_line(challenge)}"
+        for challenge in evidence.report.verdicts
+        if challenge.version == complaint.version
+    ]
     lines += ["", "The whole match", *report_lines(evidence.report)]
     coins = coin_lines(evidence.ledger)
     return [*lines, "", "Coins", *(f"  {line}" for line in coins)] if coins else lines

@@ -48,8 +48,9 @@ def open_table_lines(state: OpenState, say: Say) -> list[str]:
     names = names_in(state.view.seats, say)
     lines = table_lines(state.view, say)
     for seat in state.seats:
-        cards = spell_hand(seat.hand, trump_suit(state.view))
-        lines.append(say("hand-of", player=names[seat.seat], cards=cards))
+        if seat.hand:
+            cards = spell_hand(seat.hand, trump_suit(state.view))
+            lines.append(say("hand-of", player=names[seat.seat], cards=cards))
     if state.stock:
         lines.append(say("stock", cards=spell(state.stock)))
     return lines

@@ -237,6 +237,9 @@ def _options(config: Config) -> list[tuple[str, int]]:
             "grpc.http2.min_recv_ping_interval_without_data_ms",
             _milliseconds(config.client_ping_least_seconds),
         ),
+        # Windows stay at 64 KiB. Grown to the speed of the line, each session that we have stopped
+        # reading could make us keep more than 10 MB.
+        ("grpc.http2.bdp_probe", 0),
         ("grpc.so_reuseport", 0),  # a port that is taken is an error, not a second server
     ]
 

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,27 @@ async def test_when_one_watcher_of_the_health_leaves_the_others_still_hear_of_it
         await stack.__aexit__(None, None, None)
         for watch in watches[1:]:
             assert (await watch.read()).status == NOT_SERVING
+
+
+async def test_little_is_kept_of_what_a_client_sends_that_does_not_read(
+    database: Database, tmp_path: Path
+) -> None:
+    settings = config(database, tmp_path, session_requests_limit=1)
+    no_room = [("grpc.http2.lookahead_bytes", 1), ("grpc.http2.bdp_probe", 0)]
+    garbage = b"\x0b" * 60_000
+    async with (
+        running(settings) as server,
+        aio.insecure_channel(server.address, options=no_room) as channel,
+    ):
+        call: Any = channel.stream_stream("/durak.v1.MatchService/PlaySession", bytes, bytes)
+        session = call(metadata=metadata(server))
+        written = 0
+        with suppress(TimeoutError):
+            while written < 40:
+                await asyncio.wait_for(session.write(garbage), 3)
+                written += 1
+        session.cancel()
+    assert 0 < written < 10
 
 
 async def test_a_port_that_is_taken_is_an_error(database: Database, tmp_path: Path) -> None:

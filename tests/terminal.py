@@ -14,7 +14,14 @@ from pathlib import Path
 
 from tests.conftest import Database
 
-COMMAND = (sys.executable, "-c", "from service.cli.main import main; main()")
+# Ctrl-C is taken as at a terminal: what runs in the background ignores it, with all its children.
+SCRIPT = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from service.cli.main import main
+main()
+"""
+COMMAND = (sys.executable, "-c", SCRIPT)
 SECONDS = 60
 
 

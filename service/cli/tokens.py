@@ -1,6 +1,7 @@
 """Tokens of the development key: `durak token`, and what `durak play` uses without one."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import quote
 
 import click
@@ -34,3 +35,23 @@ def own_token(config: Config, name: str, role: str = "player") -> str:
             "`durak serve`, name its --data-dir, or give --token"
         )
     return development_token(config, name, roles=(role,))
+
+
+@click.command("token")
+@click.argument("name")
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    type=click.Choice(["player", "operator", "auditor"]),
+    help="May be given several times; player if not given.",
+)
+@click.option("--hours", type=click.IntRange(1, 24 * 366), default=24, show_default=True)
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the server's key lies.")
+def token_command(name: str, roles: tuple[str, ...], hours: int, data_dir: Path | None) -> None:
+    """Print a token for NAME, signed with the development key of the data folder.
+
+    For development: a server with DURAK_TOKEN_JWKS takes its issuer's tokens alone.
+    """
+    config = Config() if data_dir is None else Config(data_dir=data_dir)
+    click.echo(development_token(config, name, roles=roles or ("player",), hours=hours))

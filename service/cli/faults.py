@@ -1,0 +1,32 @@
+"""What is told of a fault that could be foreseen: one sentence, and an exit code."""
+
+from typing import Final
+
+from pydantic import ValidationError
+
+from eventstore import EmbeddedPostgresError, StoreError, StoreUnavailable
+from service.cli.client import CallRefused, ServerUnreachable
+from service.keys import KeySetError
+from service.note_keys import NoteKeyError
+from service.server import StartError
+
+EXIT_FAILED: Final = 1
+EXIT_MISUSED: Final = 2
+EXIT_UNREACHABLE: Final = 3
+
+
+def explain(error: Exception) -> tuple[list[str], int] | None:
+    """The sentences and the exit code; None for what nobody foresaw."""
+    match error:
+        case ValidationError():
+            faults = [("_".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
+            return [
+                f"setting {name or 'settings'}: {fault}" for name, fault in faults
+            ], EXIT_MISUSED
+        case StoreUnavailable() | EmbeddedPostgresError():
+            return [f"the database cannot be reached: {error}"], EXIT_UNREACHABLE
+        case ServerUnreachable():
+            return [f"{error}: is it running? `durak serve` starts one"], EXIT_UNREACHABLE
+        case CallRefused() | StoreError() | StartError() | KeySetError() | NoteKeyError():
+            return [str(error)], EXIT_FAILED
+    return None

@@ -1,7 +1,8 @@
 """A match as a person plays it at a terminal: what happens is told, answers become moves."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
 from contextlib import aclosing
 from datetime import UTC
 from typing import Any
@@ -11,12 +12,13 @@ from google.protobuf.message import Message
 from durak.v1 import match_service_pb2 as api
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, Move, TableView
 from service.cli.client import CallRefused, Client, new_request_id
+from service.cli.menu import Menu, Menus, menu_of, number_in
 from service.cli.render.cards import spell_hand
-from service.cli.render.moves import Choice, Mistake, Word, choices, understand
+from service.cli.render.moves import Mistake, Word, choices, understand
 from service.cli.render.story import Part, Story
 from service.cli.render.table import names_in, on_table, table_lines, trump_suit
 from service.cli.render.texts import Say
-from service.cli.terminal import Terminal
+from service.cli.terminal import Answer, Terminal
 
 
 class Game:
@@ -29,14 +31,16 @@ class Game:
         self._say = say
         self._story = Story(say)
         self._view = TableView()
-        self._offered: Sequence[Choice] = ()
-        self._shown: tuple[list[str], str] = ([], "")  # the moves and the table last told
+        self._menu = Menu()  # the moves of the view; none while a move of ours is under way
+        self._shown = Menu()  # what was told last
+        self._menus = Menus()
         self._caught_up = False
         self._leaving = False
         self._sending = False
         self._answered_version = 0  # what our last command led to; views before it are the past
+        self._newer = asyncio.Event()  # a view has come
         self._reading = False
-        self._answers: asyncio.Queue[str | None] = asyncio.Queue()
+        self._answers: asyncio.Queue[Answer] = asyncio.Queue()
 
     async def play(self) -> bool:
         """Play to the end of the match: True; False when the person leaves the terminal before."""
@@ -74,6 +78,7 @@ class Game:
     def _on_view(self, view: TableView) -> None:
         was_waiting = self._view.phase == PHASE_WAITING
         self._view = view
+        self._newer.set()
         self._leaving = False
         whole = not self._caught_up or (was_waiting and view.phase != PHASE_WAITING)
         self._caught_up = True
@@ -95,23 +100,24 @@ class Game:
         for line in table_lines(self._view, self._say):
             self._print(line)
 
-    def _offer(self, *, beside_table: bool) -> None:
+    def _offer(self, *, beside_table: bool, again: bool = False) -> None:
         """Tell whose move it is, and what the person can do; cards only where they are not yet."""
         view, names = self._view, names_in(self._view.seats, self._say)
-        before = self._shown
-        self._offered = choices(view, names, self._say)
-        self._shown = [choice.text for choice in self._offered], on_table(view)
+        self._menu = self._menu_of_the_view()
+        is_new = again or not self._menu.looks_like(self._shown)
+        self._shown = self._menu
         if view.phase == PHASE_WAITING:
             free = sum(not seat.taken for seat in view.seats)
             self._print(self._say("seats-missing", count=free, match=self._match_id), "dim")
-        elif not self._offered:
+        elif not self._menu.choices:
             self._print(self._say("turn-others", players=names.join(view.on_clock)), "dim")
-        elif self._shown != before:  # a pass of somebody else changes nothing for us
+        elif is_new:
             if not beside_table:
                 self._print_cards(view)
             self._print(self._say("turn-yours", until=_until(view)), "bold")
-            for number, choice in enumerate(self._offered, start=1):
-                self._print(f"  {number:>2}  {choice.text}")
+            for number, text in enumerate(self._menu.texts, start=1):
+                self._print(f"  {number:>2}  {text}")
+            self._menus.show(self._menu, time.monotonic())
         self._ask()
 
     def _print_cards(self, view: TableView) -> None:
@@ -126,7 +132,7 @@ class Game:
         """Read an answer, unless one is waited for already; from a pipe only for a move."""
         if self._terminal.is_interactive:
             self._terminal.prompt()
-        elif not self._offered:
+        elif not self._menu.choices:
             return
         if not self._reading:
             self._reading = True
@@ -135,23 +141,35 @@ class Game:
     async def _answer(self) -> None:
         """Work on answers until the person quits or there are no more."""
         while True:
-            answer = await self._answers.get()
+            answer, arrived = await self._answers.get()
             self._reading = False
             self._terminal.answered()
             if answer is None:
                 return
-            if answer.strip():
-                meaning = understand(answer, self._offered, self._view)
-                if meaning is Word.QUIT:
-                    return
-                await self._do(meaning)
+            if answer.strip() and not await self._obey(answer, arrived):
+                return
             self._ask()
 
-    async def _do(self, meaning: Move | Word | Mistake) -> None:
+    async def _obey(self, answer: str, arrived: float) -> bool:
+        """Do what an answer means; False: the person quits."""
+        number = number_in(answer)
+        menu = self._menu
+        if menu.choices and number is not None:
+            seen = self._menus.seen(arrived)
+            if seen.move(number) != menu.move(number):
+                self._tell_that_the_moves_have_changed()
+                return True
+        meaning = understand(answer, self._menu.choices, self._view)
+        if meaning is Word.QUIT:
+            return False
+        await self._do(meaning, is_numbered=number is not None)
+        return True
+
+    async def _do(self, meaning: Move | Word | Mistake, *, is_numbered: bool) -> None:
         leaving, self._leaving = self._leaving, False
         match meaning:
             case Mistake(key, arguments):
-                nothing = key != "answer-ambiguous" and not self._offered
+                nothing = key != "answer-ambiguous" and not self._menu.choices
                 self._print(self._say("answer-nothing" if nothing else key, **arguments))
             case Word.HELP:
                 self._print(self._say("answer-help"))
@@ -166,29 +184,59 @@ class Game:
                     api.LeaveMatchRequest(match_id=self._match_id, request_id=new_request_id()),
                 )
             case Move():
-                await self._send(
-                    self._client.stub.Play,
-                    api.PlayRequest(
-                        match_id=self._match_id, request_id=new_request_id(), move=meaning
-                    ),
-                )
+                await self._play(meaning, is_numbered=is_numbered)
 
-    async def _send(self, method: Callable[..., Any], request: Message) -> None:
-        """Send a command; what came of it, the watch tells."""
-        offered, self._offered = self._offered, ()
+    async def _play(self, move: Move, *, is_numbered: bool) -> None:
+        """Make a move; one that was chosen by its number only on the table that was shown."""
+        menu = self._menu
+        while True:
+            request = api.PlayRequest(
+                match_id=self._match_id, request_id=new_request_id(), move=move
+            )
+            if is_numbered:
+                request.expected_version = self._view.version
+            if await self._send(self._client.stub.Play, request):
+                return
+            if not menu.looks_like(self._menu):
+                self._tell_that_the_moves_have_changed()
+                return
+
+    def _tell_that_the_moves_have_changed(self) -> None:
+        if self._is_current:
+            self._print(self._say("answer-changed"), "bold")
+            self._offer(beside_table=False, again=True)
+
+    async def _send(self, method: Callable[..., Any], request: Message) -> bool:
+        """Send a command; what came of it, the watch tells. False: the table has moved on."""
+        menu, self._menu = self._menu, Menu()
         version = self._view.version
         self._sending = True
         try:
             reply = await self._client.call(method, request)
             self._answered_version = reply.view.version
+            self._menus.used()
         except CallRefused as refusal:
+            if refusal.reason == "STALE_VERSION":
+                await self._wait_for_a_view_after(version)
+                self._menu = self._menu_of_the_view()
+                return False
             self._print(str(refusal), "bold")
             if self._view.version == version:
-                self._offered = offered  # nothing has changed, so nothing new will be offered
+                self._menu = menu  # nothing has changed, so nothing new will be offered
         finally:
             self._sending = False
         if self._view.version != version and self._is_current:
             self._offer(beside_table=False)  # it came while the answer was under way
+        return True
+
+    async def _wait_for_a_view_after(self, version: int) -> None:
+        while self._view.version == version:
+            self._newer.clear()
+            await self._newer.wait()
+
+    def _menu_of_the_view(self) -> Menu:
+        names = names_in(self._view.seats, self._say)
+        return menu_of(self._view, choices(self._view, names, self._say))
 
 
 def _until(view: TableView) -> str:

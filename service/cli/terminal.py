@@ -5,6 +5,7 @@ import codecs
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from queue import SimpleQueue
 from typing import Final
@@ -14,6 +15,9 @@ from rich.control import Control
 from rich.segment import ControlType
 
 from service.cli.render.cards import in_colour
+
+Answer = tuple[str | None, float]
+"""A line and when it came, by the monotonic clock in seconds; None: there are no more lines."""
 
 _CHUNK_BYTES: Final = 4096
 _CLEAR_LINE: Final = Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2))
@@ -55,7 +59,7 @@ class Terminal:
         """The person has pressed Enter, so the prompt stands on a line above."""
         self._is_prompting = False
 
-    def read(self, answers: "asyncio.Queue[str | None]") -> None:
+    def read(self, answers: "asyncio.Queue[Answer]") -> None:
         """Put the next line into `answers` when it has come; None when there are no more."""
         if self._reader is None:
             loop = asyncio.get_running_loop()
@@ -66,13 +70,13 @@ class Terminal:
             self._reader.start()
         self._wanted.put(None)
 
-    def _serve(self, loop: asyncio.AbstractEventLoop, answers: "asyncio.Queue[str | None]") -> None:
+    def _serve(self, loop: asyncio.AbstractEventLoop, answers: "asyncio.Queue[Answer]") -> None:
         lines = _lines(sys.stdin.fileno())
         while True:
             self._wanted.get()
             line = next(lines, None)
             try:
-                loop.call_soon_threadsafe(answers.put_nowait, line)
+                loop.call_soon_threadsafe(answers.put_nowait, (line, time.monotonic()))
             except RuntimeError:
                 return  # the loop has ended
             if line is None:

@@ -104,6 +104,7 @@ answer-unknown = “{ $answer }” is no move that I know; ? helps.
 answer-not-now = { $card } cannot be played now.
 answer-ambiguous = { $card } can be played in several ways: type the number.
 answer-nothing = It is not your move.
+answer-changed = The table has changed since you chose; nothing was played. Choose again.
 answer-leave = Leaving is final and ends the match for everybody. Type “leave” once more to leave.
 
 connection-lost = The connection is lost; trying again …

@@ -201,10 +201,11 @@ class State:
 
     def drawing_order(self) -> list[int]:
         """The seats in play, attacker first, then clockwise, the defender last (R8.2)."""
-        seats = len(self.hands)
         others = self.in_play & ~(1 << self.defender)
-        clockwise = (*range(self.attacker, seats), *range(self.attacker))
-        return [seat for seat in clockwise if others >> seat & 1] + [self.defender]
+        clockwise = _CLOCKWISE[len(self.hands)][self.attacker]
+        order = [seat for seat in clockwise if others >> seat & 1]
+        order.append(self.defender)
+        return order
 
     def table_cards(self) -> list[Card]:
         """Every card on the table: each attack card followed by what beat it, if anything."""
@@ -231,12 +232,13 @@ class State:
     def draws_due(self) -> list[tuple[int, list[Card]]]:
         """What each seat draws when `Due.DRAW`: (seat, cards in the order drawn) (R8)."""
         draws = []
-        at = len(self.stock)
+        hands, stock = self.hands, self.stock
+        at = len(stock)
         for seat in self.drawing_order():
-            count = HAND_SIZE - self.hands[seat].bit_count()
+            count = HAND_SIZE - hands[seat].bit_count()
             if count > 0 and at:
                 start = max(0, at - count)
-                draws.append((seat, self.stock[start:at][::-1]))
+                draws.append((seat, stock[start:at][::-1]))
                 at = start
         return draws
 
@@ -278,6 +280,12 @@ class State:
         twin.places = self.places.copy()
         twin.timeouts = self.timeouts.copy()
         return twin
+
+
+# [seats][attacker]: all seats, the attacker first, then clockwise.
+_CLOCKWISE: Final = tuple(
+    tuple((*range(first, seats), *range(first)) for first in range(seats)) for seats in range(7)
+)
 
 
 def _time_us(record: Record) -> int:

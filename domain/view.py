@@ -25,8 +25,15 @@ Viewer = int | None  # a seat, or None for a spectator
 
 def timestamp(time_us: int) -> Timestamp:
     """A time in microseconds since the Unix epoch as the contract gives it."""
+    time = Timestamp()
+    _set_time(time, time_us)
+    return time
+
+
+def _set_time(time: Timestamp, time_us: int) -> None:
     seconds, micros = divmod(time_us, MICROSECONDS)
-    return Timestamp(seconds=seconds, nanos=micros * 1000)
+    time.seconds = seconds
+    time.nanos = micros * 1000
 
 
 def table_view(match: Match, viewer: Viewer) -> TableView:
@@ -42,7 +49,7 @@ def table_view(match: Match, viewer: Viewer) -> TableView:
         view.your_seat = viewer
     deadline_us = match.deadline_us()
     if deadline_us is not None:
-        view.deadline.CopyFrom(timestamp(deadline_us))
+        _set_time(view.deadline, deadline_us)
     if match.result is not None:
         view.result.CopyFrom(match.result)
     if match.hands:
@@ -70,9 +77,9 @@ def _show_cards(view: TableView, match: Match) -> None:
         seat.card_count = hand.bit_count()
     for place, number in match.places:
         view.seats[number].place = place
-    for number, timeouts in enumerate(match.timeouts):
-        if timeouts:
-            view.seats[number].timeouts_in_a_row = timeouts
+    if any(match.timeouts):
+        for seat, timeouts in zip(view.seats, match.timeouts, strict=True):
+            seat.timeouts_in_a_row = timeouts
     for number in seats_in(match.passed):
         view.seats[number].passed = True
     for attack in match.attacks:

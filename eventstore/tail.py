@@ -63,7 +63,10 @@ async def follow(
             elif not told_start:
                 told_start = True
                 yield TailBatch({}, position)
-            else:
+                continue
+            # In a busy log there is always something new, and looking for it costs more than what is
+            # found: the pause is left out only where a page was not enough.
+            if len(rows) < limits.page_rows:
                 await asyncio.sleep(limits.tail_interval_s)
     finally:
         if connection is not None:

@@ -23,7 +23,7 @@ from domain.table import Table
 from domain.view import Viewer, redact, seats_in, summary, table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Event, Record
-from durak.v1.table_pb2 import Phase, TableView
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, TableView
 from eventstore import (
     UNCHANGED,
     Append,
@@ -261,7 +261,7 @@ class LiveMatch:
         records = records_of(match, command, events, now_us)
         lobby = None
         coins: list[CoinMove] = []
-        if any(event.WhichOneof("kind") in _LISTED for event in events):
+        if not _LISTED.isdisjoint([event.WhichOneof("kind") for event in events]):
             after = match.copy()
             for record in records:
                 after.apply(record)
@@ -281,7 +281,8 @@ class LiveMatch:
             UNCHANGED if keeps else None if look_us is None else to_datetime(look_us),
             lobby,
         )
-        await open_accounts(self._matches.store.ledger, coins, self._matches.config)
+        if coins:
+            await open_accounts(self._matches.store.ledger, coins, self._matches.config)
         try:
             head = await self._matches.store.append(append, coins)
         except InsufficientCoins as error:  # judged on the newest state: the guard comes first
@@ -349,7 +350,7 @@ class LiveMatch:
         if match.table is not self._table:
             self._table = match.table
             self.has_bots = _has_bots(match.table)
-        if self.has_bots or match.phase == Phase.PHASE_WAITING:
+        if self.has_bots or match.phase == PHASE_WAITING:
             self._events.extend(record.event for record in records)
         else:
             self._events.clear()
@@ -390,5 +391,5 @@ def lobby_row(match: Match) -> LobbyRow:
         opened_at=to_datetime(match.opened_us),
         summary=summary(match).SerializeToString(),
         players=tuple(players),
-        ended_at=to_datetime(match.time_us) if match.phase == Phase.PHASE_ENDED else None,
+        ended_at=to_datetime(match.time_us) if match.phase == PHASE_ENDED else None,
     )

@@ -17,20 +17,22 @@ def records_of(
 
     `now_us` is in microseconds since the epoch, and not earlier than the record before.
     """
-    time = timestamp(now_us)
-    return [
-        Record(
-            match_id=command.match_id,
-            version=version,
-            time=time,
-            actor_kind=command.actor_kind,
-            actor_id=command.actor_id,
-            request_id=command.request_id,
-            trace_id=command.trace_id,
-            event=event,
-        )
-        for version, event in enumerate(events, start=match.version + 1)
-    ]
+    common = Record(
+        match_id=command.match_id,
+        time=timestamp(now_us),
+        actor_kind=command.actor_kind,
+        actor_id=command.actor_id,
+        request_id=command.request_id,
+        trace_id=command.trace_id,
+    )
+    records = []
+    for version, event in enumerate(events, start=match.version + 1):
+        record = Record()
+        record.CopyFrom(common)
+        record.version = version
+        record.event.CopyFrom(event)
+        records.append(record)
+    return records
 
 
 def read_records(stored: Sequence[StoredRecord], previous_hash: bytes) -> list[Record]:

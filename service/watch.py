@@ -17,7 +17,7 @@ from domain.view import Viewer, redact, table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import CaughtUp, Heartbeat, MatchEvent, WatchMatchResponse
-from durak.v1.table_pb2 import Phase
+from durak.v1.table_pb2 import PHASE_ENDED
 from service.calls import Caller
 from service.config import Config
 from service.errors import refuse
@@ -183,7 +183,7 @@ class Watch:
                 self._put(change.version, change.encoded(viewer))
         if self._include_views:
             self._put(self._queued_version, views.encoded(viewer))
-        self._is_over = views.match.phase == Phase.PHASE_ENDED
+        self._is_over = views.match.phase == PHASE_ENDED
         if len(self._queue) > self._watches.config.watch_queue_events:
             self._cut_off()
 
@@ -222,7 +222,7 @@ class Watch:
         if self._include_views:
             viewer = match.table.seat_of(self._caller.subject)
             self._put(self.version, Views(match).encoded(viewer))
-        self._is_over = match.phase == Phase.PHASE_ENDED
+        self._is_over = match.phase == PHASE_ENDED
         live.watches.add(self)
         self._beat()
 

@@ -215,7 +215,10 @@ def configure_logging(config: Config) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     handler.addFilter(_shows_no_metadata)
+    # `debug` is for our own lines: those of libraries would bury them.
     logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
+    for package in ("service", "eventstore"):
+        logging.getLogger(package).setLevel(level)
 
 
 def _add_trace_id(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:  # noqa: ANN401

@@ -65,7 +65,7 @@ asyncio.run(serve_forever(config, lambda server: print(server.address, flush=Tru
 class Service:
     """The service in a process of its own, that can be killed and started again on its port."""
 
-    def __init__(self, dsn: str, folder: Path) -> None:
+    def __init__(self, dsn: str, folder: Path, **settings: str) -> None:
         self.log = folder / "service.log"
         self.key = DevelopmentKey.in_folder(folder)
         self.address = ""
@@ -75,6 +75,7 @@ class Service:
             "DURAK_DATA_DIR": str(folder),
             "DURAK_LISTEN_PORT": "0",
             "DURAK_CALLER_CALLS_PER_SECOND": "0",
+            **settings,
         }
 
     async def start(self) -> None:
@@ -91,6 +92,12 @@ class Service:
         assert self.address, self.log.read_text()
         self._settings["DURAK_LISTEN_PORT"] = self.address.rpartition(":")[2]
 
+    async def stop(self) -> None:
+        """End it in good order."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(self._process.wait(), 30) == 0, self.log.read_text()
+
     async def kill(self) -> None:
         assert self._process is not None
         if self._process.returncode is None:
@@ -103,8 +110,8 @@ class Service:
 
 
 @asynccontextmanager
-async def serving(dsn: str, folder: Path) -> AsyncIterator[Service]:
-    one = Service(dsn, folder)
+async def serving(dsn: str, folder: Path, **settings: str) -> AsyncIterator[Service]:
+    one = Service(dsn, folder, **settings)
     await one.start()
     try:
         yield one

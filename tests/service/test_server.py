@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import gc
 import os
 import signal
 import sys
@@ -182,6 +183,22 @@ async def test_little_is_kept_of_what_a_client_sends_that_does_not_read(
                 written += 1
         session.cancel()
     assert 0 < written < 10
+
+
+async def test_refused_calls_do_not_use_up_a_connection(database: Database, tmp_path: Path) -> None:
+    settings = config(database, tmp_path, connection_streams_limit=10)
+    async with running(settings) as server, client(server) as channel:
+        match_id = await open_table(channel, metadata(server))
+        play = api.PlayRequest(match_id=match_id, request_id=str(uuid4()))
+        play.move.take.SetInParent()
+        gc.disable()  # what only a collection lets go of stays, as it does in a quiet service
+        try:
+            for _ in range(30):
+                with pytest.raises(aio.AioRpcError) as error:
+                    await MatchServiceStub(channel).Play(play, metadata=metadata(server))
+                assert error.value.code() is grpc.StatusCode.PERMISSION_DENIED
+        finally:
+            gc.enable()
 
 
 async def test_a_port_that_is_taken_is_an_error(database: Database, tmp_path: Path) -> None:

@@ -258,8 +258,8 @@ class Passage:
         self._context.set_details(status.message)
         self._context.set_trailing_metadata(((STATUS_KEY, status.SerializeToString()),))
         self._log_refusal(error, refused.refusal.reason, refused.refusal.clause)
-        # An error that came through a future is held by it, and it by a frame of the traceback. With
-        # the frames of this call in it as well, gRPC would keep the call until the next collection,
+        # An error that came through a future is held by it, and it by a frame of the traceback.
+        # With the frames of this call in it as well, gRPC would keep the call until the next collection,
         # and after a thousand of them take no more calls on the connection.
         error.__traceback__ = None
 

@@ -1,7 +1,7 @@
 """What the rules make of an event, without anybody deciding anything."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from domain.deal import deal
 from domain.match import Match
@@ -9,16 +9,28 @@ from domain.state import Due
 from durak.v1.events_pb2 import Dealt, DealtHand, Event, WentOut
 
 
+class Outcome(NamedTuple):
+    """The events of a command, and the match after them: see `Match.trial` and `Match.stored`."""
+
+    events: list[Event]
+    after: Match
+
+
 def with_consequences(match: Match, deed: Event) -> list[Event]:
     """An event, and everything that follows from it until a player has to act again."""
+    return outcome(match, deed).events
+
+
+def outcome(match: Match, deed: Event) -> Outcome:
+    """The same, and the match that it leaves."""
     events = [deed]
-    trial = match.copy()
+    trial = match.trial()
     trial.fold_event(deed)
     while trial.due is not None:
         event = _DUE[trial.due](trial)
         trial.fold_event(event)
         events.append(event)
-    return events
+    return Outcome(events, trial)
 
 
 # Each is made empty and then filled: a message made from keywords takes twice as long.

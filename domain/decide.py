@@ -5,7 +5,7 @@ that the rules make of it: the bout closes, hands are filled, seats go out, the 
 """
 
 from domain.cards import BEATERS, BIT_OF, RANK_MASK, RANK_OF, Card
-from domain.consequences import with_consequences
+from domain.consequences import Outcome, outcome, with_consequences
 from domain.match import Match
 from domain.refusal import Refusal
 from durak.v1.errors_pb2 import ErrorReason as Reason
@@ -21,37 +21,47 @@ def decide(match: Match, seat: int, move: Move) -> list[Event] | Refusal:
         seat: the seat of the player who moves.
         move: the move; its cards are numbers of the contract.
     """
+    deed = _deed(match, seat, move)
+    if isinstance(deed, Refusal):
+        return deed
+    if deed.HasField("attacked") and not match.taking:
+        return [deed]  # nothing follows from a card that waits to be beaten
+    return with_consequences(match, deed)
+
+
+def play(match: Match, seat: int, move: Move) -> Outcome | Refusal:
+    """As `decide`, with the match that the move leaves."""
+    deed = _deed(match, seat, move)
+    return deed if isinstance(deed, Refusal) else outcome(match, deed)
+
+
+def _deed(match: Match, seat: int, move: Move) -> Event | Refusal:
     refusal = out_of_play(match, seat)
     if refusal is not None:
         return refusal
     match move.WhichOneof("kind"):
         case "attack":
             card = move.attack.card
-            deed = check_attack(match, seat, card) or _attacked(seat, card)
+            return check_attack(match, seat, card) or _attacked(seat, card)
         case "defend":
             target, card = move.defend.attack_card, move.defend.card
-            deed = check_defend(match, seat, target, card) or _defended(seat, target, card)
+            return check_defend(match, seat, target, card) or _defended(seat, target, card)
         case "transfer":
             card = move.transfer.card
-            deed = check_transfer(match, seat, card) or _transferred(seat, card)
+            return check_transfer(match, seat, card) or _transferred(seat, card)
         case "take":
-            deed = check_take(match, seat) or _take_declared(seat)
+            return check_take(match, seat) or _take_declared(seat)
         case "pass":
-            deed = check_pass(match, seat) or _passed(seat)
+            return check_pass(match, seat) or _passed(seat)
         case "challenge":
             version = move.challenge.play_version
-            deed = check_challenge(match, seat, version) or Event(
+            return check_challenge(match, seat, version) or Event(
                 challenged=Challenged(
                     seat=seat, play_version=version, upheld=version in match.cheats
                 )
             )
         case _:
             raise ValueError("a move of no kind: check the request before deciding it")
-    if isinstance(deed, Refusal):
-        return deed
-    if deed.HasField("attacked") and not match.taking:
-        return [deed]  # nothing follows from a card that waits to be beaten
-    return with_consequences(match, deed)
 
 
 # --- the deeds: made empty and then filled, which takes half as long as making them of keywords ---

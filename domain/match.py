@@ -6,8 +6,8 @@ consequence that the rules do not draw. What must happen next by the rules alone
 drawing, going out, the result) is `State.due`; `domain.consequences` makes those events.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NoReturn, Self
 
 from domain.cards import (
     ALL_CARDS,
@@ -70,6 +70,9 @@ class CorruptLogError(Exception):
 
 MATCH_ID_BYTES: Final = 16  # of a UUID
 
+_UNSTORED: Final = Record()
+"""Stands in a trial for the record of an event that has none yet."""
+
 # By names of their own: on its class a member is looked up anew each time, which takes 0.1 µs.
 _DEAL, _SERVER_ACT, _DISCARD, _TAKE, _DRAW, _GO_OUT, _FINISH = Due
 
@@ -106,6 +109,26 @@ class Match(State):
         if request_id:
             self.requests.setdefault(request_id, version)
         self.fold_event(record.event)
+
+    def trial(self) -> Self:
+        """A copy to fold events on that are not stored yet: their times are not known."""
+        twin = self.copy()
+        twin._record = _UNSTORED  # noqa: SLF001 - our own kind
+        return twin
+
+    def stored(self, before: "Match", records: Sequence[Record]) -> None:
+        """Make a trial what applying these records to the match before it would have made.
+
+        They are those of the events that were folded on the trial, at one time, with one request
+        id. The match before is not to be used any more.
+        """
+        record = records[-1]
+        self._record = record
+        if self._clock_record is _UNSTORED:
+            self._clock_record = record
+        self.requests = before.requests
+        if record.request_id:
+            self.requests.setdefault(record.request_id, records[0].version)
 
     def fold_event(self, event: Event) -> None:
         """Fold one event at the next version. `apply` is for stored records; this is for trials."""

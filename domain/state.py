@@ -266,10 +266,25 @@ class State:
         return None
 
     def copy(self) -> Self:
-        """An independent copy, to try events on. It forgets the requests."""
+        """An independent copy, to try events on. It forgets the requests.
+
+        Slot by slot: one is made for nearly every move, and a loop takes four times as long.
+        """
         twin = type(self).__new__(type(self))
-        for slot in State.__slots__:
-            setattr(twin, slot, getattr(self, slot))
+        twin.match_id, twin.version, twin.opened_us = self.match_id, self.version, self.opened_us
+        twin._record = self._record  # noqa: SLF001 - our own kind
+        twin._clock_record = self._clock_record  # noqa: SLF001
+        twin.table, twin.phase, twin.due = self.table, self.phase, self.due
+        twin.holding, twin.discard = self.holding, self.discard
+        twin.trump_card, twin.trump_suit = self.trump_card, self.trump_suit
+        twin.bout, twin.attacker, twin.defender = self.bout, self.attacker, self.defender
+        twin.throwers, twin.cap = self.throwers, self.cap
+        twin.taking, twin.passed = self.taking, self.passed
+        twin.on_table, twin.ranks_on_table = self.on_table, self.ranks_on_table
+        twin.taker, twin.attacks_max = self.taker, self.attacks_max
+        twin.next_leader, twin.in_play = self.next_leader, self.in_play
+        twin.dry_bouts, twin.timed_out = self.dry_bouts, self.timed_out
+        twin.ending, twin.result = self.ending, self.result
         twin.requests = {}
         twin.hands = self.hands.copy()
         twin.stock = self.stock.copy()

@@ -64,8 +64,8 @@ async def follow(
                 told_start = True
                 yield TailBatch({}, position)
                 continue
-            # In a busy log there is always something new, and looking for it costs more than what is
-            # found: the pause is left out only where a page was not enough.
+            # In a busy log there is always something new, and looking costs more than it finds: the
+            # pause is left out only where a page was not enough.
             if len(rows) < limits.page_rows:
                 await asyncio.sleep(limits.tail_interval_s)
     finally:

@@ -12,7 +12,8 @@ from hashlib import sha256
 from typing import Final
 
 from domain import tables
-from domain.decide import decide
+from domain.consequences import Outcome
+from domain.decide import play as play_move
 from domain.match import Match
 from domain.refusal import Refusal
 from durak.v1 import errors_pb2 as reasons
@@ -23,7 +24,7 @@ from service import fields
 from service.calls import Call
 from service.fields import Target
 
-Decision = list[Event] | Refusal
+Decision = list[Event] | Outcome | Refusal
 Decide = Callable[[Match, bytes], Decision]
 """Decides a command on a match. The second argument is a server seed for a table yet to be opened;
 empty where the table is there."""
@@ -165,7 +166,7 @@ def play(request: api.PlayRequest, call: Call, prefix: str = "") -> Command:
 
 def _decide_play(player_id: str, move: Move, match: Match, _: bytes) -> Decision:
     seat = match.table.seat_of(player_id)
-    return _NOT_SEATED if seat is None else decide(match, seat, move)
+    return _NOT_SEATED if seat is None else play_move(match, seat, move)
 
 
 def rematch(

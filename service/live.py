@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from domain.consequences import Outcome
 from domain.match import CorruptLogError, Match
 from domain.refusal import Refusal
 from domain.table import Table
@@ -162,7 +163,8 @@ class LiveMatch:
             raise
         hash_at = {record.version: record.hash for record in stored}
         for command in by_command(records):
-            self._fold(command, hash_at[command[-1].version], own=False)
+            self._apply(command)
+            self._show(command, hash_at[command[-1].version], own=False)
         self._due_us = None
         return True
 
@@ -205,7 +207,7 @@ class LiveMatch:
                 if is_newest or not await self.catch_up():
                     raise Refused(decision)
                 is_newest = True
-            elif not decision or await self._store(command, decision):
+            elif not decision or await self._store(command, *_outcome(decision)):
                 return self.match
             else:
                 is_newest = True
@@ -246,14 +248,15 @@ class LiveMatch:
             match.apply(record)
         if not answered:
             return None
-        if decision != answered:
+        if isinstance(decision, Refusal) or _outcome(decision)[0] != answered:
             raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
         self._matches.counters.repeats += 1
         return match
 
-    async def _store(self, command: Command, events: list[Event]) -> bool:
+    async def _store(self, command: Command, events: list[Event], after: Match | None) -> bool:
         """Append the events of a command and, once they are durable, fold and show them.
 
+        `after` is the match that they leave, where deciding has made it already.
         False: they were not let in, or nobody knows; the state is the newest now, decide again.
         """
         match = self.match
@@ -262,12 +265,12 @@ class LiveMatch:
         lobby = None
         coins: list[CoinMove] = []
         if not _LISTED.isdisjoint([event.WhichOneof("kind") for event in events]):
-            after = match.copy()
+            listed = match.copy()
             for record in records:
-                after.apply(record)
-            lobby = lobby_row(after)
-            coins = coin_moves(match, after, events)
-            look_us = self.next_look_us(after, now_us)
+                listed.apply(record)
+            lobby = lobby_row(listed)
+            coins = coin_moves(match, listed, events)
+            look_us = self.next_look_us(listed, now_us)
         else:
             look_us = self._soonest_look_us(now_us)
         # A time that stands in the store and is early enough stays: a new one costs an index entry.
@@ -296,7 +299,12 @@ class LiveMatch:
         counters = self._matches.counters
         counters.appends += 1
         counters.events += len(records)
-        self._fold(records, head.hash, own=True)
+        if after is None:
+            self._apply(records)
+        else:
+            after.stored(match, records)
+            self.match = after
+        self._show(records, head.hash, own=True)
         return True
 
     async def _find_out(self, error: StoreError) -> None:
@@ -337,15 +345,18 @@ class LiveMatch:
 
     # --- folding -------------------------------------------------------------------------------
 
-    def _fold(self, records: list[Record], head_hash: bytes, *, own: bool) -> None:
-        """Fold the durable records of one command and show them to the watches, in one step."""
-        match = self.match
+    def _apply(self, records: list[Record]) -> None:
+        """Fold the durable records of one command; `_show` must follow in the same step."""
         try:
             for record in records:
-                match.apply(record)
+                self.match.apply(record)
         except CorruptLogError:
             self._forget()
             raise
+
+    def _show(self, records: list[Record], head_hash: bytes, *, own: bool) -> None:
+        """Show the watches, and whoever observes, what was folded of one command."""
+        match = self.match
         self._hash = head_hash
         if match.table is not self._table:
             self._table = match.table
@@ -367,6 +378,10 @@ class LiveMatch:
         trump_card = self.match.trump_card
         seen.extend(redact(event, seat, trump_card) for event in self._events[len(seen) :])
         return seen
+
+
+def _outcome(decision: list[Event] | Outcome) -> tuple[list[Event], Match | None]:
+    return decision if isinstance(decision, Outcome) else (decision, None)
 
 
 def bot_to_move(match: Match) -> int | None:

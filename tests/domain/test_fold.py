@@ -63,6 +63,28 @@ def test_a_copy_is_equal_and_independent(wanted: Any, seed: int, commands: int) 
     assert after == before
 
 
+@BOUNDED
+@given(wanted=combinations, seed=seeds, commands=st.integers(1, 60))
+def test_a_trial_whose_events_were_stored_is_the_match_that_their_records_make(
+    wanted: Any, seed: int, commands: int
+) -> None:
+    table = dealt_by_seed(wanted, seed)
+    chance = random.Random(seed)
+    for _ in range(commands):
+        if table.match.phase != PHASE_PLAYING:
+            return
+        before = table.match.copy()
+        before.requests = dict(table.match.requests)
+        trial = before.trial()
+        events = table.store(step(table, chance))
+        for event in events:
+            trial.fold_event(event)
+        trial.stored(before, table.records[-len(events) :])
+        assert trial.clock_us == table.match.clock_us
+        apart = {"_clock_record": None}  # another one of the same time
+        assert state_of(trial) | apart == state_of(table.match) | apart
+
+
 # --- logs that were changed ---------------------------------------------------------------------
 
 

@@ -79,8 +79,11 @@ class Thinkers:
             try:
                 thought = pool.submit(_think, time.monotonic() + seconds, function, arguments)
                 self._thoughts.add(thought)
-                async with asyncio.timeout(seconds + _LATE_SECONDS):
-                    return await asyncio.wrap_future(thought)
+                answer = _answer_to(thought)
+                await asyncio.wait([answer], timeout=seconds + _LATE_SECONDS)
+                if not answer.done():
+                    raise NoThoughtError("the time is over")
+                return answer.result()
             except BrokenProcessPool:
                 self._forget(pool)
             except TimeoutError as error:
@@ -122,9 +125,13 @@ class Thinkers:
             finally:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
-        ready = map(asyncio.wrap_future, await asyncio.to_thread(spawn))
-        async with asyncio.timeout(_START_SECONDS):
-            await next(asyncio.as_completed(ready))
+        answers = [_answer_to(one) for one in await asyncio.to_thread(spawn)]
+        first = asyncio.FIRST_COMPLETED
+        ready, _ = await asyncio.wait(answers, timeout=_START_SECONDS, return_when=first)
+        if not ready:
+            raise TimeoutError
+        for answer in ready:
+            answer.result()
         return pool
 
     def _forget(self, pool: ProcessPoolExecutor) -> None:
@@ -135,6 +142,17 @@ class Thinkers:
             pool.shutdown(wait=False)
             if not self._lifeline.closed:
                 _log.warning("thinkers died")
+
+
+def _answer_to(thought: Future[Result]) -> asyncio.Future[Result]:
+    """The answer to wait for, by `asyncio.wait`, which does not cancel it.
+
+    The pool cannot clear up after a death where it meets a thought that was cancelled. One that
+    nobody waits for any more ends by its own alarm, and its answer goes unread.
+    """
+    answer = asyncio.wrap_future(thought)
+    answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())
+    return answer
 
 
 # --- in the processes ---------------------------------------------------------------------------

@@ -111,6 +111,24 @@ async def test_a_thought_whose_process_dies_is_had_in_another(
     assert await thinkers.think(LONG_S, divmod, 7, 2) == (3, 1)
 
 
+async def test_a_death_is_cleared_up_after_where_nobody_waits_for_a_thought(
+    thinkers: Thinkers,
+) -> None:
+    await thinkers.think(LONG_S, os.getpid)
+    children = multiprocessing.active_children()
+    given_up = [asyncio.create_task(thinkers.think(LONG_S, think_for_ever)) for _ in range(6)]
+    await asyncio.sleep(0)  # lets them begin
+    for thought in given_up:
+        thought.cancel()
+    outcomes = await asyncio.gather(*given_up, return_exceptions=True)
+    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
+    children[0].kill()
+    assert await thinkers.think(LONG_S, divmod, 7, 2) == (3, 1)
+    for child in children:  # the other one, in mid-thought, is told to end
+        child.join(LONG_S / 4)
+        assert not child.is_alive()
+
+
 THINK = """
 import asyncio
 import os
@@ -199,7 +217,7 @@ async def test_ctrl_c_stops_a_service_whose_bots_think(database: Database, tmp_p
         _, log = await asyncio.wait_for(server.communicate(), LONG_S)
     assert server.returncode == 0, log.decode()
     assert time.monotonic() - start < LONG_S / 4
-    assert b"Traceback" not in log
+    assert b"Traceback" not in log, log.decode()
 
 
 async def commands_ms(players: list[Player], number: int) -> float:

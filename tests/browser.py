@@ -64,13 +64,17 @@ class Page:
             width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
         )  # fmt: skip
         self.events.clear()
-        self.send("Page.navigate", url=f"{file.as_uri()}{fragment}")
+        answer = self.send("Page.navigate", url=f"{file.as_uri()}{fragment}")
+        if "loaderId" not in answer:
+            return  # the same page, at another place
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 
     def run(self, expression: str) -> Any:
-        """The value of a JavaScript expression on the page."""
-        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of a JavaScript expression on the page; of a promise what it promises."""
+        answer = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 

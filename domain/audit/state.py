@@ -4,7 +4,8 @@
 what the log says instead is the referee's part.
 """
 
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from domain.audit import score
 from domain.audit.bout import Bout
@@ -236,6 +237,15 @@ class State:
         return True
 
 
+_WHY: Final = MappingProxyType(
+    {
+        TOOK_REASON_DECLARED: "declared",
+        TOOK_REASON_CHEAT: "caught cheating",
+        TOOK_REASON_FALSE_ACCUSATION: "accused falsely",
+    }
+)
+
+
 def describe(kind: str, value: tuple[Any, ...] | None) -> str:
     """What an event says, in words."""
     if value is None or kind in ("dealt", "finished"):
@@ -243,7 +253,8 @@ def describe(kind: str, value: tuple[Any, ...] | None) -> str:
     if kind == "discarded":
         return f"discarded {labels(value[0])}"
     if kind == "took":
-        return f"seat {value[0]} took {labels(value[1])} for reason {value[2]}"
+        why = _WHY.get(value[2], f"reason {value[2]}")
+        return f"seat {value[0]} took {labels(value[1])} ({why})"
     if kind == "drew":
         return "drew: " + "; ".join(f"seat {seat} {labels(cards)}" for seat, cards in value)
     return f"seats {', '.join(map(str, value[0]))} went out on place {value[1]}"

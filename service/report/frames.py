@@ -10,7 +10,7 @@ from google.protobuf.text_format import MessageToString
 from domain.cards import cards_in
 from domain.match import CorruptLogError, Match
 from domain.view import seats_in
-from durak.v1.events_pb2 import Record
+from durak.v1.events_pb2 import Event, Record
 from durak.v1.table_pb2 import PHASE_PLAYING
 from service.cli.render.cards import by_strength
 from service.cli.render.story import Part, Story
@@ -21,30 +21,31 @@ from service.cli.render.texts import Say, printable
 class Frame:
     """One record: the heading of the bout that it opens, if any, its lines, and the table after it.
 
-    `table` is made for JSON and is None where the records up to this one make no match.
+    `table` is made for JSON and is None where the records up to this one make no match; `card` is
+    the card that is played, 0 where none is.
     """
 
     version: int
     bout: str
     lines: list[str]
     table: dict[str, Any] | None
+    card: int
 
 
 def frames(stored: Iterable[bytes], say: Say) -> Iterator[Frame]:
     """A frame for each record. Never raises.
 
-    From where the records make no match on, each is told as it stands, without a table.
+    From where the records make no match on, each is told without a table: as the story goes, or as
+    it stands where that cannot go on.
     """
     match: Match | None = Match()
     story = Story(say)
     for version, data in enumerate(stored, start=1):
         record = _read(data)
         match = _applied(match, record)
-        if match is None or record is None:
-            bout, lines = "", [_as_it_stands(record, data)]
-        else:
-            bout, lines = _told(story, record)
-        yield Frame(version, bout, lines, None if match is None else table(match))
+        bout, lines = ("", [data.hex()]) if record is None else _told(story, record)
+        card = 0 if record is None else _card(record.event)
+        yield Frame(version, bout, lines, None if match is None else table(match), card)
 
 
 def table(match: Match) -> dict[str, Any]:
@@ -53,6 +54,7 @@ def table(match: Match) -> dict[str, Any]:
     return {
         "hands": [by_strength(cards_in(hand), match.trump_suit) for hand in match.hands],
         "table": [[card, match.beaten_by.get(card, 0)] for card in match.attacks],
+        "trump": match.trump_card,
         "stock": match.stock[::-1],
         "discard": match.discard.bit_count(),
         "attacker": match.attacker if plays else -1,
@@ -82,13 +84,21 @@ def _applied(match: Match | None, record: Record | None) -> Match | None:
 
 
 def _told(story: Story, record: Record) -> tuple[str, list[str]]:
-    lines = story.tell(record.event)
+    try:
+        lines = story.tell(record.event)
+    except (LookupError, ValueError, ArithmeticError):
+        return "", [printable(MessageToString(record.event, as_one_line=True))]
     bout = "".join(line.text for line in lines if line.part is Part.BOUT)
     return bout, [line.text for line in lines if line.part is not Part.BOUT]
 
 
-def _as_it_stands(record: Record | None, data: bytes) -> str:
-    """A record that nothing can be told of: its event in the text format, or its bytes."""
-    if record is None:
-        return data.hex()
-    return printable(MessageToString(record.event, as_one_line=True))
+def _card(event: Event) -> int:
+    match event.WhichOneof("kind"):
+        case "attacked":
+            return event.attacked.card
+        case "defended":
+            return event.defended.card
+        case "transferred":
+            return event.transferred.card
+        case _:
+            return 0

@@ -7,48 +7,57 @@ const byId = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const RANKS = ["2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A"];
 const SUITS = ["♣", "♦", "♥", "♠"];
+const ROW = 18; // cards of a hand in one row
 let at = -1;
 let open = true;
 
 const rank = (card) => RANKS[(card - 1) % 13];
 const suit = (card) => Math.floor((card - 1) / 13);
 const name = (card) => rank(card) + SUITS[suit(card)];
+const colourOf = (card) => (suit(card) === 1 || suit(card) === 2 ? "red" : "black");
 const names = (cards) => cards.map(name).join(" ");
 
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
+function fill(element, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   element.append(...children);
   return element;
 }
-
-function draw(tag, attributes, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
+const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 // A card as a picture; 0 is one that lies face down. What it is, is said by the group that it is in.
-function picture(card) {
-  const svg = draw("svg", { class: "card", viewBox: "0 0 50 70", "aria-hidden": "true" });
+// `mark` is the class of the card that the record is about: now, illegal or fault.
+function picture(card, mark = "") {
+  const svg = draw("svg", { class: `card ${mark}`, viewBox: "0 0 50 70", "aria-hidden": "true" });
   if (!card) {
-    svg.append(draw("rect", { class: "back", x: 2, y: 2, width: 46, height: 66, rx: 6, "stroke-width": 3 }));
+    svg.append(
+      draw("rect", { class: "face", x: 1, y: 1, width: 48, height: 68, rx: 6 }),
+      draw("rect", { fill: "url(#weave)", x: 5, y: 5, width: 40, height: 60, rx: 3 }),
+    );
     return svg;
   }
-  const colour = suit(card) === 1 || suit(card) === 2 ? "red" : "black";
-  const text = draw("text", { x: 5, y: 21, class: colour }, rank(card));
+  const colour = colourOf(card);
+  const index = { x: 4, y: 18, class: colour };
+  if (rank(card) === "10") Object.assign(index, { textLength: 15, lengthAdjust: "spacingAndGlyphs" });
+  const pip = "#suit" + suit(card);
   svg.append(
     draw("rect", { class: "face", x: 1, y: 1, width: 48, height: 68, rx: 6 }),
-    text,
-    draw("use", { href: "#suit" + suit(card), x: 15, y: 30, width: 30, height: 33, class: colour }),
+    draw("text", index, rank(card)),
+    draw("use", { href: pip, x: 4, y: 22, width: 11, height: 12, class: colour }),
+    draw("use", { href: pip, x: 19, y: 34, width: 26, height: 29, class: colour }),
   );
   return svg;
 }
 
+// Cards in a row, or several, with what they are for those who do not see them.
 function group(label, cards) {
-  const box = make("div", { class: "cards", role: "img", "aria-label": label });
-  box.append(...cards.map(picture));
+  const box = make("div", { role: "img", "aria-label": label });
+  const rows = Math.max(1, Math.ceil(cards.length / ROW));
+  const size = Math.ceil(cards.length / rows);
+  for (let row = 0; row < rows; row += 1) {
+    const part = cards.slice(row * size, (row + 1) * size);
+    box.append(make("div", { class: "cards" }, ...part.map((card) => make("span", {}, picture(card)))));
+  }
   return box;
 }
 
@@ -59,41 +68,57 @@ function seat(number, hand, table) {
   if (number === table.defender) badges.push(table.taking ? say.takes : say.defends);
   if (table.passed.includes(number)) badges.push(say.passed);
   if (place) badges.push(say.out.replace("{place}", place[1]));
-  const clock = table.clock.includes(number);
-  if (clock) badges.push(say.clock);
   const title = make("h3", {}, data.names[number]);
-  for (const badge of badges) title.append(" ", make("span", { class: "badge" }, badge));
+  for (const badge of badges) title.append(make("span", { class: "badge" }, badge));
+  const clock = table.clock.includes(number);
+  if (clock) title.append(make("span", { class: "badge move" }, say.clock));
   const label = hand.length === 0 ? say.none : open ? names(hand) : say.closed.replace("{count}", hand.length);
-  return make(
+  const box = make(
     "section",
-    { class: clock ? "seat clock" : "seat", "aria-label": data.names[number] },
+    { class: `seat ${clock ? "clock" : ""} ${place ? "out" : ""} ${hand.length > 9 ? "wide" : ""}`, "aria-label": data.names[number] },
     title,
     group(label, open ? hand : hand.map(() => 0)),
   );
+  box.style.gridArea = area(number, table.hands.length);
+  return box;
+}
+
+// Where a seat is: clockwise round the table, the first half above it from left to right, the others below it.
+function area(number, seats) {
+  const above = Math.ceil(seats / 2);
+  const isAbove = number < above;
+  const row = isAbove ? above : seats - above;
+  const column = isAbove ? number : seats - 1 - number;
+  const span = 6 / row;
+  return `${isAbove ? 2 : 4} / ${column * span + 1} / auto / span ${span}`;
 }
 
 function pile(title, label, cards) {
-  return make("div", { class: "pile" }, `${title}: `, group(label, cards));
+  return make("div", { class: "pile" }, title, group(label, cards));
 }
 
-function middle(table) {
-  const box = make("section", { class: "middle", "aria-label": say.table });
+function middle(table, frame) {
+  const played = make("div", { class: "played" });
+  const mark = (card) => (card && card === frame.card ? frame.mark : "");
   for (const [attack, defence] of table.table) {
     const label = defence ? say.beaten.replace("{attack}", name(attack)).replace("{defence}", name(defence)) : name(attack);
     const pair = make("div", { class: "pair", role: "img", "aria-label": label });
-    pair.append(...(defence ? [picture(attack), picture(defence)] : [picture(attack)]));
-    box.append(pair);
+    pair.append(picture(attack, mark(attack)));
+    if (defence) pair.append(picture(defence, mark(defence)));
+    played.append(pair);
   }
-  if (!table.table.length) box.append(make("p", { class: "hidden" }, say.empty));
+  if (!table.table.length) played.append(make("p", { class: "nothing" }, say.empty));
+  const trump = make("span", { class: `trump ${colourOf(table.trump)}` }, SUITS[suit(table.trump)]);
+  const piles = make("div", { class: "piles" }, make("div", { class: "pile" }, say.trumps, trump));
   const stock = table.stock;
   if (stock.length) {
     // Closed, only the card under the stock is seen: it shows the trumps.
     const seen = open ? stock : [0, stock[stock.length - 1]];
     const label = open ? names(stock) : name(stock[stock.length - 1]);
-    box.append(pile(`${say.stock} (${stock.length})`, label, seen));
+    piles.append(pile(`${say.stock} (${stock.length})`, label, seen));
   }
-  box.append(make("div", { class: "pile" }, `${say.discard}: ${table.discard}`));
-  return box;
+  piles.append(make("div", { class: "pile" }, `${say.discard} (${table.discard})`));
+  return make("section", { class: "middle", "aria-label": say.table }, played, piles);
 }
 
 function show() {
@@ -103,15 +128,18 @@ function show() {
   // Where the records make no match any more, the last table that they made stays, and the page says so.
   const { table } = frames.slice(0, at + 1).findLast((one) => one.table) || {};
   if (!frame.table) board.append(make("p", { class: "broken" }, say.broken));
-  if (table) {
-    board.append(...table.hands.map((hand, number) => seat(number, hand, table)));
-    board.append(table.hands.length ? middle(table) : make("p", {}, say.undealt));
+  if (table && table.hands.length) {
+    board.append(...table.hands.map((hand, number) => seat(number, hand, table)), middle(table, frame));
+  } else if (table) {
+    board.append(make("p", { class: "undealt" }, say.undealt));
   }
-  const text = frame.lines.concat(frame.findings).join(" ");
-  byId("now").textContent = `${frame.version}. ${text}`;
+  const now = byId("now");
+  now.replaceChildren(make("span", { class: "version" }, `${frame.version}. `), frame.lines.join(" "));
+  for (const [kind, text] of frame.findings) now.append(" ", make("span", { class: `line ${kind}` }, text));
   const slider = byId("slider");
   slider.value = at;
-  slider.setAttribute("aria-valuetext", `${frame.version}. ${text}`);
+  const findings = frame.findings.map(([, text]) => text);
+  slider.setAttribute("aria-valuetext", `${frame.version}. ${frame.lines.concat(findings).join(" ")}`);
   for (const id of ["first", "back"]) byId(id).disabled = at === 0;
   for (const id of ["next", "last"]) byId(id).disabled = at === frames.length - 1;
 }
@@ -126,7 +154,7 @@ function go(index) {
   current.setAttribute("aria-current", "step");
   const box = byId("log-box");
   // Only the log scrolls, and only where it is a box of its own: the page stays where it is.
-  if (box.scrollHeight > box.clientHeight) box.scrollTop = current.offsetTop - box.offsetTop - box.clientHeight / 3;
+  if (box.scrollHeight > box.clientHeight) box.scrollTop = current.offsetTop - box.clientHeight / 3;
   show();
   history.replaceState(null, "", `#at=${frames[at].version}`);
 }

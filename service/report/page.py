@@ -6,6 +6,7 @@ beside them, is plain HTML; a script draws the table of the chosen move.
 
 import base64
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ from service.localisation import Texts
 from service.report.frames import Frame, frames
 
 _FOLDER: Final = Path(__file__).parent
+_HASH: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 _LABELS: Final = (
     "attacks",
     "defends",
@@ -37,6 +39,7 @@ _LABELS: Final = (
     "none",
     "table",
     "empty",
+    "trumps",
     "stock",
     "discard",
     "undealt",
@@ -74,7 +77,9 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
                 "version": frame.version,
                 "bout": bool(frame.bout),
                 "lines": frame.lines,
-                "findings": [text for _, text in remarks[frame.version]],
+                "findings": remarks[frame.version],
+                "card": frame.card,
+                "mark": _mark(remarks[frame.version]),
                 "table": frame.table,
             }
             for frame in told
@@ -86,11 +91,10 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
         style=style,
         script=script,
         title=escape(say("title", match=str(UUID(bytes=transcript.match_id)))),
-        facts=_facts(found, names, opened, say, table_say),
         outcome=found.outcome.value,
         verdict=escape(_verdict(found, say)),
-        summary=_listed(text for kind, text in remarks[0] if kind != "note"),
-        details=_details(found, transcript, say),
+        summary=_summary(found, say),
+        details=_about(found, names, opened, say, table_say) + _details(found, transcript, say),
         last=len(told) - 1,
         log=_log(told, remarks),
         data=_json(shown),
@@ -130,15 +134,26 @@ def _remarks(found: Verification, say: Say) -> _Remarks:
     return remarks
 
 
+def _mark(remarks: Sequence[tuple[str, str]]) -> str:
+    """How the card of a record is marked: by the worst that is said of the record."""
+    kinds = {kind for kind, _ in remarks}
+    return next((kind for kind in ("fault", "illegal") if kind in kinds), "now")
+
+
 def _finding(finding: Finding, say: Say) -> str:
     key = "fault" if finding.severity is Severity.FAULT else "note"
     return say(
         key,
         kind=finding.kind.value,
         clause=finding.clause,
-        expected=finding.expected,
-        found=finding.found,
+        expected=_shortened(finding.expected),
+        found=_shortened(finding.found),
     )
+
+
+def _shortened(text: str) -> str:
+    """A text with only the beginnings of hashes, which differ from there on."""
+    return _HASH.sub(r"\1…", text)
 
 
 def _cheat(cheat: Cheat, say: Say) -> str:
@@ -170,7 +185,7 @@ def _seats(transcript: Transcript, say: Say) -> tuple[list[str], TableOpened]:
     return [names[seat] for seat in range(min(opened.settings.seats, 6))], opened
 
 
-def _facts(
+def _about(
     found: Verification, names: Sequence[str], opened: TableOpened, say: Say, table_say: Say
 ) -> str:
     assert found.report is not None
@@ -181,7 +196,8 @@ def _facts(
         say("times", start=_time(facts.started_us), end=_time(facts.ended_us)),
         say("state", state="ended" if facts.is_ended else "running", records=facts.head_version),
     ]
-    return "".join(f'<p class="facts">{escape(line)}</p>' for line in lines)
+    body = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    return f"<details><summary>{escape(say('about'))}</summary>{body}</details>"
 
 
 def _time(time_us: int) -> str:
@@ -199,6 +215,17 @@ def _verdict(found: Verification, say: Say) -> str:
         Outcome.REFUTED: "verdict-refuted",
     }[found.outcome]
     return say(key, faults=faults)
+
+
+def _summary(found: Verification, say: Say) -> str:
+    """All faults, each with the way to its record."""
+    items = []
+    for finding in found.findings:
+        if finding.severity is Severity.FAULT:
+            text = escape(_finding(finding, say))
+            link = f'<a href="#at={finding.version}">{finding.version}</a>: '
+            items.append(f"<li>{link if finding.version else ''}{text}</li>")
+    return f"<ul>{''.join(items)}</ul>" if items else ""
 
 
 def _details(found: Verification, transcript: Transcript, say: Say) -> str:

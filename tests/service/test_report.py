@@ -281,7 +281,29 @@ def test_findings_stand_beside_their_move_and_the_verdict_on_top(
     assert "fault" in browser.run("document.querySelector('.verdict').innerText.toLowerCase()")
     assert "Fault (chain" in browser.run("document.getElementById('now').textContent")
     assert "No table follows" in browser.run("document.querySelector('.broken').textContent")
-    keep(browser, "forged")
+
+
+@NEEDS_CHROMIUM
+def test_the_verdict_leads_to_every_fault(browser: Page, tmp_path: Path) -> None:
+    transcript, version = forged()
+    path = tmp_path / "forged.html"
+    path.write_text(page_of(transcript), "utf-8")
+    browser.open(path)
+    links = browser.run("[...document.querySelectorAll('.verdict a')].map(e => e.textContent)")
+    assert str(version) in links
+    assert len(links) == len(re.findall(r'<li class="fault">', path.read_text("utf-8")))
+    for wanted in dict.fromkeys(links):
+        browser.run(f"document.querySelector('.verdict a[href=\"#at={wanted}\"]').click()")
+        browser.run("new Promise(done => setTimeout(done))")  # after the change of the address
+        assert at(browser) == int(wanted)
+
+
+@NEEDS_CHROMIUM
+def test_an_illegal_card_is_marked_on_the_table(browser: Page, honest: Path) -> None:
+    browser.open(honest, f"#at={CHEAT.version}")
+    assert browser.run("document.querySelectorAll('#board svg.card.illegal').length") == 1
+    browser.press("ArrowLeft")
+    assert browser.run("document.querySelectorAll('#board svg.card.illegal').length") == 0
 
 
 @NEEDS_CHROMIUM
@@ -299,17 +321,44 @@ def test_a_screen_reader_is_told_what_is_there(browser: Page, honest: Path) -> N
     assert "The table" in headings
 
 
+def long_hands() -> Told:
+    """A match of six with all cards, at which somebody holds more than a row of them."""
+    for seed in range(100):
+        told = random_match(seed, seats=6, deck=52, tricky=0)
+        if any(hand.bit_count() > 18 for hand in told.match.hands):
+            return told
+    raise AssertionError
+
+
 @NEEDS_CHROMIUM
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(360, 740), (768, 1024), (1300, 900)])
-def test_it_fits_a_phone_and_a_desk(browser: Page, honest: Path, width: int, height: int) -> None:
-    browser.open(honest, f"#at={CHEAT.version}", width=width, height=height)
-    assert browser.run("document.documentElement.scrollWidth") <= width
-    small = browser.run(
-        "[...document.querySelectorAll('.controls button')]"
-        ".filter(e => e.getBoundingClientRect().height < 40).length"
+def test_it_fits_a_phone_and_a_desk(
+    browser: Page, tmp_path: Path, width: int, height: int, scheme: str
+) -> None:
+    browser.send(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
     )
-    assert small == 0
-    keep(browser, f"honest-{width}")
+    six = long_hands()
+    forgery, fault = forged()
+    for name_, transcript, version in (
+        ("tricky", transcript_of(TOLD), CHEAT.version),
+        ("forged", forgery, fault),
+        ("six", transcript_of(six), len(six.records)),
+    ):
+        path = tmp_path / f"{name_}.html"
+        path.write_text(page_of(transcript), "utf-8")
+        browser.open(path, f"#at={version}", width=width, height=height)
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        controls = "document.querySelectorAll('.controls button, .bar button')"
+        small = f"[...{controls}].filter(e => e.getBoundingClientRect().height < 40).length"
+        assert browser.run(small) == 0
+        outside = (
+            "[...document.querySelectorAll('#board svg.card')].filter(e => "
+            "e.getBoundingClientRect().right > board.getBoundingClientRect().right).length"
+        )
+        assert browser.run(outside) == 0
+        keep(browser, f"{name_}-{width}-{scheme}")
 
 
 @NEEDS_CHROMIUM

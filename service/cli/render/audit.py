@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from domain.cards import name
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind
+from service.cli.render.texts import printable
 
 
 def report_lines(report: api.AuditReport) -> list[str]:
@@ -38,7 +39,7 @@ def ledger_lines(ledger: api.LedgerState) -> list[str]:
         held = f"{ledger.available_coins} available and {ledger.escrow_coins} in escrow"
         lines.append(f"fault (R12.8): {ledger.issued_coins} coins issued, {held}")
     lines += [
-        f"fault (R12.8): the balance of {player} is not the sum of its transfers"
+        f"fault (R12.8): the balance of {printable(player)} is not the sum of its transfers"
         for player in ledger.wrong_accounts
     ]
     lines += [
@@ -79,7 +80,8 @@ def challenge_line(verdict: api.ChallengeVerdict) -> str:
 def coin_lines(entries: Iterable[LedgerEntry]) -> list[str]:
     """The players' sides of ledger entries: version, what for, who, how many coins."""
     return [
-        f"version {entry.version:>4}  {_entry_kind(entry):6}  {entry.player_id}  {entry.coins:+d}"
+        f"version {entry.version:>4}  {_entry_kind(entry):6}  "
+        f"{printable(entry.player_id)}  {entry.coins:+d}"
         for entry in entries
         if entry.player_id
     ]

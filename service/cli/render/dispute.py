@@ -118,7 +118,7 @@ def _story_lines(
 
 
 def _as_it_stands(event: Event) -> str:
-    return MessageToString(event, as_one_line=True)
+    return printable(MessageToString(event, as_one_line=True))
 
 
 def _verdict_lines(verdict: api.EventVerdict) -> list[str]:

@@ -218,10 +218,8 @@ class Story:
         self._played_by.clear()
 
     def _next_in_play(self, seat: int) -> int:
-        seat = (seat + 1) % self._seats
-        while seat not in self._hands:
-            seat = (seat + 1) % self._seats
-        return seat
+        after = [(seat + step) % self._seats for step in range(1, self._seats + 1)]
+        return next((other for other in after if other in self._hands), seat)
 
     def _heading(self, attacker: int) -> Line:
         text = self._say(

@@ -13,6 +13,7 @@ verdict-refuted = { $faults ->
     [one] Ένα σφάλμα.
    *[other] { $faults } σφάλματα.
   }
+about = Η παρτίδα
 proven = Τι αποδεικνύεται
 not-proven = Τι δεν αποδεικνύεται
 coins = Νομίσματα
@@ -51,6 +52,7 @@ label-closed = { $count } χαρτιά κλειστά
 label-table = Στο τραπέζι
 label-beaten = { $attack }, το σκότωσε το { $defence }
 label-empty = Κανένα χαρτί στο τραπέζι
+label-trumps = Ατού
 label-stock = Τράπουλα
 label-discard = Πεταμένα
 label-undealt = Τα χαρτιά δεν έχουν μοιραστεί.

@@ -13,6 +13,7 @@ verdict-refuted = { $faults ->
     [one] One fault.
    *[other] { $faults } faults.
   }
+about = The match
 proven = What is proven
 not-proven = What is not proven
 coins = Coins
@@ -51,6 +52,7 @@ label-closed = { $count } cards, face down
 label-table = On the table
 label-beaten = { $attack }, beaten by { $defence }
 label-empty = No cards on the table
+label-trumps = Trumps
 label-stock = Stock
 label-discard = Discard pile
 label-undealt = The cards are not dealt.

@@ -152,8 +152,9 @@ class Frame:
         try:
             await passage.enter(request)
             return await self._behaviour(request, context)
-        except BaseException as error:  # noqa: BLE001 - cancellation is counted, and goes on
-            passage.fail(error)
+        except BaseException as error:
+            if passage.goes_on(error):
+                raise
             return None
         finally:
             passage.leave()
@@ -165,8 +166,9 @@ class Frame:
             requests = Requests(request) if self._handler.request_streaming else None
             async with passage.lifetime(requests):
                 return await self._respond(requests or request, context)
-        except BaseException as error:  # noqa: BLE001 - cancellation is counted, and goes on
-            passage.fail(error)
+        except BaseException as error:
+            if passage.goes_on(error):
+                raise
             return None
         finally:
             passage.leave()
@@ -242,14 +244,18 @@ class Passage:
             interceptor.lifetimes.add(self._lifetime)
         return self._lifetime
 
-    def fail(self, error: BaseException) -> None:
-        """Give the call the status of an error. Cancellation and gRPC's own abort go on."""
+    def goes_on(self, error: BaseException) -> bool:
+        """Give the call the status of an error; True for cancellation and gRPC's own abort.
+
+        Those are to be raised again, but not here: with this frame the traceback would hold the
+        error, and the error with the call's frames the call, as below.
+        """
         if isinstance(error, aio.AbortError):
             self._code = _status_code(self._context)
-            raise error
+            return True
         if not isinstance(error, Exception):
             self._code = grpc.StatusCode.CANCELLED
-            raise error
+            return True
         refused = refused_by(error)
         status = status_of(refused.refusal, self._language, refused.retry_after_seconds)
         self._reason = reason_name(refused.refusal.reason)
@@ -259,9 +265,10 @@ class Passage:
         self._context.set_trailing_metadata(((STATUS_KEY, status.SerializeToString()),))
         self._log_refusal(error, refused.refusal.reason, refused.refusal.clause)
         # An error that came through a future is held by it, and it by a frame of the traceback.
-        # With the frames of this call in it as well, gRPC would keep the call until the next collection,
-        # and after a thousand of them take no more calls on the connection.
+        # With the frames of this call in it as well, gRPC would keep the call until the next
+        # collection, and after a thousand of them take no more calls on the connection.
         error.__traceback__ = None
+        return False
 
     def leave(self) -> None:
         """Count the call out, and write down how it went."""

@@ -8,8 +8,8 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -191,14 +191,41 @@ async def test_refused_calls_do_not_use_up_a_connection(database: Database, tmp_
         match_id = await open_table(channel, metadata(server))
         play = api.PlayRequest(match_id=match_id, request_id=str(uuid4()))
         play.move.take.SetInParent()
-        gc.disable()  # what only a collection lets go of stays, as it does in a quiet service
-        try:
+        with no_collection():
             for _ in range(30):
                 with pytest.raises(aio.AioRpcError) as error:
                     await MatchServiceStub(channel).Play(play, metadata=metadata(server))
                 assert error.value.code() is grpc.StatusCode.PERMISSION_DENIED
-        finally:
-            gc.enable()
+
+
+async def test_streams_that_clients_leave_do_not_use_up_a_connection(
+    database: Database, tmp_path: Path
+) -> None:
+    settings = config(database, tmp_path, connection_streams_limit=20)
+    async with running(settings) as server, client(server) as channel:
+        stub: Any = MatchServiceStub(channel)
+        match_id = await open_table(channel, metadata(server))
+        watched = api.WatchMatchRequest(match_id=match_id)
+        asked = api.SessionWatch(request_id=str(uuid4()), watch=watched)
+        with no_collection():
+            for _ in range(30):
+                watch = stub.WatchMatch(watched, metadata=metadata(server))
+                assert (await watch.read()).event.version == 1
+                watch.cancel()
+                session = stub.PlaySession(metadata=metadata(server))
+                await session.write(api.PlaySessionRequest(watch=asked))
+                assert (await session.read()).watch.event.version == 1
+                session.cancel()
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """What only a collection lets go of stays, as it does in a quiet service."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 async def test_a_port_that_is_taken_is_an_error(database: Database, tmp_path: Path) -> None:

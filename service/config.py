@@ -160,7 +160,14 @@ class Config(BaseSettings):
     thinking_processes: Annotated[int, Field(gt=0, le=64)] = 2
     """Processes that think, beside the one that answers calls, which goes before them."""
     thoughts_limit: Count = 64
-    """Thoughts running and waiting. Beyond, a hard bot moves as a normal one."""
+    """Thoughts running and waiting. Beyond, a hard bot moves as a normal one, and a review is
+    refused as OVERLOADED."""
+    reviews_limit: Count = 2
+    """Reviews made at the same time. Beyond: OVERLOADED."""
+    review_positions: Count = 20_000
+    """Positions that the solver may visit before and after each move of a review."""
+    review_seconds: Seconds = 8.0
+    """How long a review may take; the moves that are left then are not decided."""
 
     # Coins.
     opening_balance_coins: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000

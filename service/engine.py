@@ -12,6 +12,7 @@ from service.follower import follow
 from service.limits import Limits
 from service.live_matches import LiveMatches, system_now_us
 from service.match_service import MatchService
+from service.review import Reviews
 from service.sweeper import Sweeper
 from service.telemetry import Telemetry
 from service.thinking import Thinkers
@@ -32,8 +33,9 @@ class Engine:
         self.matches = LiveMatches(store, config, now_us)
         self.watches = Watches(self.matches, config)
         self.desk = Desk(self.matches, config.idle_limit_seconds)
-        self.servicer = MatchService(self.matches, self.desk, self.watches, limits)
         self.thinkers = Thinkers(config.thinking_processes, config.thoughts_limit)
+        reviews = Reviews(self.matches, self.thinkers)
+        self.servicer = MatchService(self.matches, self.desk, self.watches, reviews, limits)
         self.bots = BotRunner(self.matches, self.thinkers)
         self.sweeper = Sweeper(self.matches, self.bots)
         self.matches.observers += [self.sweeper, self.bots]

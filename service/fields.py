@@ -202,6 +202,14 @@ def get_match(request: api.GetMatchRequest) -> bytes:
     return match_id
 
 
+def review_match(request: api.ReviewMatchRequest) -> bytes:
+    """The match id."""
+    faults = Faults()
+    match_id = faults.uuid("match_id", request.match_id)
+    faults.check()
+    return match_id
+
+
 def watch_match(request: api.WatchMatchRequest, prefix: str = "") -> bytes:
     """The match id."""
     faults = Faults(prefix)

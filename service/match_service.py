@@ -16,6 +16,7 @@ from service.desk import Desk
 from service.limits import Limits
 from service.live_matches import LiveMatches
 from service.pages import make_token, read_token
+from service.review import Reviews
 from service.session import Session
 from service.watch import Watches
 
@@ -28,11 +29,19 @@ _PAGE_SIZE_MAX: Final = 100
 class MatchService(api_grpc.MatchServiceServicer):
     """The servicer. Whatever it raises, the interceptor turns into a status."""
 
-    def __init__(self, matches: LiveMatches, desk: Desk, watches: Watches, limits: Limits) -> None:
+    def __init__(
+        self,
+        matches: LiveMatches,
+        desk: Desk,
+        watches: Watches,
+        reviews: Reviews,
+        limits: Limits,
+    ) -> None:
         """Serve these matches; see engine.py."""
         self._matches = matches
         self._desk = desk
         self._watches = watches
+        self._reviews = reviews
         self._limits = limits
 
     async def OpenTable(
@@ -102,6 +111,14 @@ class MatchService(api_grpc.MatchServiceServicer):
             matches=[api.MatchSummary.FromString(row.summary) for row in page],
             next_page_token=make_token(page[-1], request, caller_id) if more else "",
         )
+
+    async def ReviewMatch(
+        self, request: api.ReviewMatchRequest, context: Context
+    ) -> api.ReviewMatchResponse:
+        """Judge the moves of a match that is over."""
+        match_id = fields.review_match(request)
+        moves = await self._reviews.review(match_id, calls.current().caller)
+        return api.ReviewMatchResponse(moves=moves)
 
     async def WatchMatch(  # type: ignore[override] # as the streams of grpc.aio may be written
         self, request: api.WatchMatchRequest, context: Context

@@ -29,6 +29,7 @@ _PROBE = Access(public=True, probe=True)
 _PLAY = Access(roles=frozenset({"player"}), barred=frozenset({"auditor"}))
 """Auditors may see every card of a match, so they do not play, whatever else they are."""
 _READ = Access(roles=ROLES)
+_REVIEW = Access(roles=frozenset({"player", "auditor"}))
 _AUDIT = Access(roles=frozenset({"auditor"}))
 _OPERATE = Access(roles=frozenset({"operator"}))
 
@@ -58,6 +59,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/durak.v1.MatchService/GetMatch": _READ,
     "/durak.v1.MatchService/WatchMatch": _READ,
     "/durak.v1.MatchService/ListMatches": _READ,
+    "/durak.v1.MatchService/ReviewMatch": _REVIEW,
     "/durak.v1.PracticeService/GetPuzzle": _PUBLIC,
     "/durak.v1.PracticeService/ListPuzzles": _PUBLIC,
     "/durak.v1.PracticeService/TryMove": _PUBLIC,

@@ -35,7 +35,11 @@ Result = TypeVar("Result")
 
 
 class NoThoughtError(Exception):
-    """Nothing was thought of: too many wait, the time is over, or the processes died."""
+    """Nothing was thought of: too many wait, the processes died, or see below."""
+
+
+class LateThoughtError(NoThoughtError):
+    """The time is over."""
 
 
 class Thinkers:
@@ -82,12 +86,12 @@ class Thinkers:
                 answer = _answer_to(thought)
                 await asyncio.wait([answer], timeout=seconds + _LATE_SECONDS)
                 if not answer.done():
-                    raise NoThoughtError("the time is over")
+                    raise LateThoughtError("the time is over")
                 return answer.result()
             except BrokenProcessPool:
                 self._forget(pool)
             except TimeoutError as error:
-                raise NoThoughtError("the time is over") from error
+                raise LateThoughtError("the time is over") from error
         raise NoThoughtError("the processes died")
 
     async def close(self) -> None:

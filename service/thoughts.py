@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from domain import bots
-from durak.v1.events_pb2 import Event
+from domain import bots, review
+from durak.v1.events_pb2 import Event, Record
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import TableView
 
@@ -14,3 +14,13 @@ def choose_move(
     """The `Move` of a bot: as `domain.bots.choose`, with messages as bytes."""
     events = [Event.FromString(event) for event in history]
     return bots.choose(level, TableView.FromString(view), events, seed).SerializeToString()
+
+
+def find_endings(records: Sequence[bytes]) -> list[review.Played]:
+    """As `domain.review.endings_in`, with `Record`s as bytes."""
+    return review.endings_in(Record.FromString(record) for record in records)
+
+
+def judge_move(played: review.Played, budget: int) -> review.Judged:
+    """As `domain.review.judge`."""
+    return review.judge(played, budget)

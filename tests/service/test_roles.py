@@ -89,6 +89,12 @@ def test_all_roles_read(method: str) -> None:
     assert not may(method)
 
 
+def test_reviews_are_for_players_and_auditors() -> None:
+    assert may("ReviewMatch", "player")
+    assert may("ReviewMatch", "auditor")
+    assert not may("ReviewMatch", "operator")
+
+
 def test_a_method_that_is_not_in_the_table_is_for_nobody() -> None:
     assert not may("Cheat", "player", "operator", "auditor")
     assert not may("Cheat", "player")

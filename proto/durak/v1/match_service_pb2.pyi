@@ -11,6 +11,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.rpc import status_pb2 as _status_pb2
 import builtins as _builtins
 import sys
@@ -22,6 +23,66 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _BestResult:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _BestResultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BestResult.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    BEST_RESULT_UNSPECIFIED: _BestResult.ValueType  # 0
+    """Not known."""
+    BEST_RESULT_LOSS: _BestResult.ValueType  # 1
+    """The seat is the durak."""
+    BEST_RESULT_DRAW: _BestResult.ValueType  # 2
+    """A draw (R9.4, R9.5)."""
+    BEST_RESULT_WIN: _BestResult.ValueType  # 3
+    """The other seat is the durak."""
+
+class BestResult(_BestResult, metaclass=_BestResultEnumTypeWrapper):
+    """What a seat reaches when both seats play their best from there on."""
+
+BEST_RESULT_UNSPECIFIED: BestResult.ValueType  # 0
+"""Not known."""
+BEST_RESULT_LOSS: BestResult.ValueType  # 1
+"""The seat is the durak."""
+BEST_RESULT_DRAW: BestResult.ValueType  # 2
+"""A draw (R9.4, R9.5)."""
+BEST_RESULT_WIN: BestResult.ValueType  # 3
+"""The other seat is the durak."""
+Global___BestResult: _TypeAlias = BestResult  # noqa: Y015
+
+class _ReviewVerdict:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ReviewVerdictEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReviewVerdict.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    REVIEW_VERDICT_UNSPECIFIED: _ReviewVerdict.ValueType  # 0
+    """Never sent."""
+    REVIEW_VERDICT_KEPT: _ReviewVerdict.ValueType  # 1
+    """The move kept the best result that its seat could reach, be it a loss."""
+    REVIEW_VERDICT_GAVE_AWAY: _ReviewVerdict.ValueType  # 2
+    """The move gave a better result away."""
+    REVIEW_VERDICT_UNDECIDED: _ReviewVerdict.ValueType  # 3
+    """Not decided: the position had too many possibilities, or the table is tricky, where the hands alone do not
+    decide (R11).
+    """
+
+class ReviewVerdict(_ReviewVerdict, metaclass=_ReviewVerdictEnumTypeWrapper):
+    """What a move did to the result of its seat."""
+
+REVIEW_VERDICT_UNSPECIFIED: ReviewVerdict.ValueType  # 0
+"""Never sent."""
+REVIEW_VERDICT_KEPT: ReviewVerdict.ValueType  # 1
+"""The move kept the best result that its seat could reach, be it a loss."""
+REVIEW_VERDICT_GAVE_AWAY: ReviewVerdict.ValueType  # 2
+"""The move gave a better result away."""
+REVIEW_VERDICT_UNDECIDED: ReviewVerdict.ValueType  # 3
+"""Not decided: the position had too many possibilities, or the table is tricky, where the hands alone do not
+decide (R11).
+"""
+Global___ReviewVerdict: _TypeAlias = ReviewVerdict  # noqa: Y015
 
 @_typing.final
 class OpenTableRequest(_message.Message):
@@ -772,6 +833,114 @@ class RematchResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RematchResponse: _TypeAlias = RematchResponse  # noqa: Y015
+
+@_typing.final
+class ReviewMatchRequest(_message.Message):
+    """Asks for the review of a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """The match, a UUID. It must be over."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReviewMatchRequest: _TypeAlias = ReviewMatchRequest  # noqa: Y015
+
+@_typing.final
+class ReviewedMove(_message.Message):
+    """A move that was made with two seats in play and an empty stock."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    MOVE_FIELD_NUMBER: _builtins.int
+    BY_CLOCK_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    BETTER_MOVE_FIELD_NUMBER: _builtins.int
+    BETTER_TO_WAIT_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version of its event. The position that is judged is that of the version before."""
+    seat: _builtins.int
+    """The seat that made it, from 0."""
+    by_clock: _builtins.bool
+    """True: the server made it, as the seat's time was over (R10.2)."""
+    verdict: Global___ReviewVerdict.ValueType
+    """What it did to the result."""
+    before: Global___BestResult.ValueType
+    """What the seat could reach before the move; BEST_RESULT_UNSPECIFIED where that is not known."""
+    after: Global___BestResult.ValueType
+    """What it could reach after the move; BEST_RESULT_UNSPECIFIED where that is not known."""
+    better_to_wait: _builtins.bool
+    """Always true: to wait for the defender's next move, instead of throwing in another card already."""
+    @_builtins.property
+    def move(self) -> _table_pb2.Move:
+        """The move."""
+
+    @_builtins.property
+    def better_move(self) -> _table_pb2.Move:
+        """This move."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        seat: _builtins.int = ...,
+        move: _table_pb2.Move | None = ...,
+        by_clock: _builtins.bool = ...,
+        verdict: Global___ReviewVerdict.ValueType = ...,
+        before: Global___BestResult.ValueType = ...,
+        after: Global___BestResult.ValueType = ...,
+        better_move: _table_pb2.Move | None = ...,
+        better_to_wait: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["better", b"better", "better_move", b"better_move", "better_to_wait", b"better_to_wait", "move", b"move"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "better", b"better", "better_move", b"better_move", "better_to_wait", b"better_to_wait", "by_clock", b"by_clock", "move", b"move", "seat", b"seat", "verdict", b"verdict", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_better: _TypeAlias = _typing.Literal["better_move", "better_to_wait"]  # noqa: Y015
+    _WhichOneofArgType_better: _TypeAlias = _typing.Literal["better", b"better"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_better) -> _WhichOneofReturnType_better | None: ...
+
+Global___ReviewedMove: _TypeAlias = ReviewedMove  # noqa: Y015
+
+@_typing.final
+class ReviewMatchResponse(_message.Message):
+    """The review of a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MOVES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReviewedMove]:
+        """The moves that are judged, in the order in which they were made. Moves made before, with cards in the stock
+        or more than two seats in play, are left out, and so are challenges. Can be empty.
+        """
+
+    def __init__(
+        self,
+        *,
+        moves: _abc.Iterable[Global___ReviewedMove] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["moves", b"moves"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReviewMatchResponse: _TypeAlias = ReviewMatchResponse  # noqa: Y015
 
 @_typing.final
 class PlaySessionRequest(_message.Message):

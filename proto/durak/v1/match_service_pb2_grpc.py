@@ -32,7 +32,7 @@ class MatchServiceStub(object):
     the name that others see. The seat of a command is always the caller's own: nobody can act for another
     seat.
 
-    Commands (all calls but GetMatch, WatchMatch and ListMatches) carry a `request_id`, a UUID that the client
+    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the client
     makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
     repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
     command is not remembered: the same request can succeed later.
@@ -102,6 +102,11 @@ class MatchServiceStub(object):
                 request_serializer=durak_dot_v1_dot_match__service__pb2.RematchRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_match__service__pb2.RematchResponse.FromString,
                 _registered_method=True)
+        self.ReviewMatch = channel.unary_unary(
+                '/durak.v1.MatchService/ReviewMatch',
+                request_serializer=durak_dot_v1_dot_match__service__pb2.ReviewMatchRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_match__service__pb2.ReviewMatchResponse.FromString,
+                _registered_method=True)
         self.PlaySession = channel.stream_stream(
                 '/durak.v1.MatchService/PlaySession',
                 request_serializer=durak_dot_v1_dot_match__service__pb2.PlaySessionRequest.SerializeToString,
@@ -116,7 +121,7 @@ class MatchServiceServicer(object):
     the name that others see. The seat of a command is always the caller's own: nobody can act for another
     seat.
 
-    Commands (all calls but GetMatch, WatchMatch and ListMatches) carry a `request_id`, a UUID that the client
+    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the client
     makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
     repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
     command is not remembered: the same request can succeed later.
@@ -214,6 +219,16 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReviewMatch(self, request, context):
+        """What each move of a match that is over did to its result, as far as that can be told: of the moves that were
+        made with two seats in play and an empty stock. For players of the match, and auditors. It takes the server
+        some seconds; a player or auditor has one review made at a time. Refused: MATCH_NOT_FOUND, NOT_SEATED,
+        MATCH_NOT_ENDED, OVERLOADED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PlaySession(self, request_iterator, context):
         """All commands and watches on one stream: cheaper for a client that plays a lot. Requests are worked on
         side by side; answers come as they are ready, and are matched by `request_id`. Commands for one match are
@@ -277,6 +292,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     request_deserializer=durak_dot_v1_dot_match__service__pb2.RematchRequest.FromString,
                     response_serializer=durak_dot_v1_dot_match__service__pb2.RematchResponse.SerializeToString,
             ),
+            'ReviewMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReviewMatch,
+                    request_deserializer=durak_dot_v1_dot_match__service__pb2.ReviewMatchRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_match__service__pb2.ReviewMatchResponse.SerializeToString,
+            ),
             'PlaySession': grpc.stream_stream_rpc_method_handler(
                     servicer.PlaySession,
                     request_deserializer=durak_dot_v1_dot_match__service__pb2.PlaySessionRequest.FromString,
@@ -297,7 +317,7 @@ class MatchService(object):
     the name that others see. The seat of a command is always the caller's own: nobody can act for another
     seat.
 
-    Commands (all calls but GetMatch, WatchMatch and ListMatches) carry a `request_id`, a UUID that the client
+    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the client
     makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
     repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
     command is not remembered: the same request can succeed later.
@@ -571,6 +591,33 @@ class MatchService(object):
             '/durak.v1.MatchService/Rematch',
             durak_dot_v1_dot_match__service__pb2.RematchRequest.SerializeToString,
             durak_dot_v1_dot_match__service__pb2.RematchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReviewMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/durak.v1.MatchService/ReviewMatch',
+            durak_dot_v1_dot_match__service__pb2.ReviewMatchRequest.SerializeToString,
+            durak_dot_v1_dot_match__service__pb2.ReviewMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

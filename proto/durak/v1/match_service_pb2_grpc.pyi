@@ -19,7 +19,7 @@ class MatchServiceStub:
     the name that others see. The seat of a command is always the caller's own: nobody can act for another
     seat.
 
-    Commands (all calls but GetMatch, WatchMatch and ListMatches) carry a `request_id`, a UUID that the client
+    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the client
     makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
     repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
     command is not remembered: the same request can succeed later.
@@ -76,6 +76,12 @@ class MatchServiceStub:
     themselves. When everybody has called, the cards are dealt. Refused: NOT_SEATED, MATCH_NOT_ENDED,
     REMATCH_IMPOSSIBLE, and what TakeSeat refuses.
     """
+    ReviewMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ReviewMatchRequest, _match_service_pb2.ReviewMatchResponse]
+    """What each move of a match that is over did to its result, as far as that can be told: of the moves that were
+    made with two seats in play and an empty stock. For players of the match, and auditors. It takes the server
+    some seconds; a player or auditor has one review made at a time. Refused: MATCH_NOT_FOUND, NOT_SEATED,
+    MATCH_NOT_ENDED, OVERLOADED.
+    """
     PlaySession: _aio.StreamStreamMultiCallable[_match_service_pb2.PlaySessionRequest, _match_service_pb2.PlaySessionResponse]
     """All commands and watches on one stream: cheaper for a client that plays a lot. Requests are worked on
     side by side; answers come as they are ready, and are matched by `request_id`. Commands for one match are
@@ -90,7 +96,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     the name that others see. The seat of a command is always the caller's own: nobody can act for another
     seat.
 
-    Commands (all calls but GetMatch, WatchMatch and ListMatches) carry a `request_id`, a UUID that the client
+    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the client
     makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
     repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
     command is not remembered: the same request can succeed later.
@@ -204,6 +210,18 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
         themselves. When everybody has called, the cards are dealt. Refused: NOT_SEATED, MATCH_NOT_ENDED,
         REMATCH_IMPOSSIBLE, and what TakeSeat refuses.
+        """
+
+    @_abc_1.abstractmethod
+    def ReviewMatch(
+        self,
+        request: _match_service_pb2.ReviewMatchRequest,
+        context: _aio.ServicerContext[_match_service_pb2.ReviewMatchRequest, _abc.Awaitable[_match_service_pb2.ReviewMatchResponse]],
+    ) -> _abc.Awaitable[_match_service_pb2.ReviewMatchResponse]:
+        """What each move of a match that is over did to its result, as far as that can be told: of the moves that were
+        made with two seats in play and an empty stock. For players of the match, and auditors. It takes the server
+        some seconds; a player or auditor has one review made at a time. Refused: MATCH_NOT_FOUND, NOT_SEATED,
+        MATCH_NOT_ENDED, OVERLOADED.
         """
 
     @_abc_1.abstractmethod

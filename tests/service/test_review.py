@@ -1,0 +1,160 @@
+"""ReviewMatch over the wire: who may have a match reviewed, when, and what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from durak.v1 import match_service_pb2 as api
+from durak.v1.errors_pb2 import ErrorReason
+from durak.v1.match_service_pb2 import BestResult, ReviewVerdict
+from eventstore import Append, EventStore, first_hash
+from tests.domain.endings import ending
+from tests.domain.tables import TAKE, Table, move_of
+from tests.service.playing import (
+    KEY,
+    Player,
+    Playing,
+    Replica,
+    play_out,
+    playing,
+    refused,
+    seated,
+)
+
+__all__ = ["playing"]
+
+
+async def stored(store: EventStore, table: Table) -> str:
+    """Put the match of a table into the log, as one append."""
+    match_id = uuid4()
+    datas = []
+    for record in table.records:
+        record.match_id = match_id.bytes
+        datas.append(record.SerializeToString())
+    await store.append(Append(match_id, 0, first_hash(match_id), datas))
+    return str(match_id)
+
+
+async def review(player: Player, match_id: str) -> list[api.ReviewedMove]:
+    request = api.ReviewMatchRequest(match_id=match_id)
+    return list((await player.call("ReviewMatch", request)).moves)
+
+
+async def in_role(playing: Playing, replica: Replica, name: str, *roles: str) -> Player:
+    """Somebody whose token has these roles."""
+    player = await playing.player(replica, name)
+    token = KEY.mint(name, roles=roles, issuer="durak", audience="durak", lifetime_seconds=600)
+    player.metadata = (("authorization", f"Bearer {token}"),)
+    return player
+
+
+async def test_a_win_given_away_is_told_with_the_better_move(playing: Playing) -> None:
+    # Nothing of B's beats K♦, so B would take it, and 6♣ would be A's last card.
+    table = ending("6♣ K♦", "9♣ K♥", trump="♠")
+    right = move_of(table.match, "K♦")
+    table.play("A: 6♣", "B: 9♣ beats 6♣", "A: pass", "B: K♥", "A: take")
+    replica = await playing.replica()
+    match_id = await stored(replica.store, table)
+    ann = await playing.player(replica, "player-A")
+    moves = (await review(ann, match_id))[-5:]
+    assert [move.seat for move in moves] == [0, 1, 0, 1, 0]
+    first = moves[0]
+    assert first.move == move_of(table.match, "6♣")
+    assert first.version == moves[1].version - 1
+    assert first.verdict == ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
+    assert first.before == BestResult.BEST_RESULT_WIN
+    assert first.after == BestResult.BEST_RESULT_LOSS
+    assert first.better_move == right
+    for move in moves[1:]:
+        result = BestResult.BEST_RESULT_WIN if move.seat else BestResult.BEST_RESULT_LOSS
+        assert move.verdict == ReviewVerdict.REVIEW_VERDICT_KEPT
+        assert move.before == move.after == result
+        assert move.WhichOneof("better") is None
+    assert moves[-1].move == TAKE
+
+
+async def test_waiting_can_be_the_better_move(playing: Playing) -> None:
+    # With Q♦ gone, J♠ has to beat 10♦: a draw. Kept, one of the two is left as the last card.
+    table = ending("Q♥ Q♦ J♠", "10♦ K♦ 8♠", trump="♠")
+    table.play("A: Q♥", "A: Q♦", "B: 8♠ beats Q♥", "B: K♦ beats Q♦", "A: pass")
+    table.play("B: 10♦", "A: J♠ beats 10♦")
+    replica = await playing.replica()
+    match_id = await stored(replica.store, table)
+    ann = await playing.player(replica, "player-A")
+    throw = (await review(ann, match_id))[-6]
+    assert throw.verdict == ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
+    assert throw.WhichOneof("better") == "better_to_wait"
+    assert throw.better_to_wait
+
+
+async def test_players_of_the_match_and_auditors_alone_have_it_reviewed(playing: Playing) -> None:
+    replica = await playing.replica()
+    ann, bob, eve = [await playing.player(replica, name) for name in ("ann", "bob", "eve")]
+    match_id = await seated([ann, bob])
+    await play_out([ann, bob], match_id)
+    auditor = await in_role(playing, replica, "olga", "auditor")
+    seen = [await review(player, match_id) for player in (ann, bob, auditor)]
+    assert seen[0] == seen[1] == seen[2] != []
+    async with refused(ErrorReason.ERROR_REASON_NOT_SEATED):
+        await review(eve, match_id)
+    async with refused(ErrorReason.ERROR_REASON_NOT_SEATED):
+        await review(await in_role(playing, replica, "pia", "player", "operator"), match_id)
+    async with refused(ErrorReason.ERROR_REASON_ROLE_REQUIRED):
+        await review(await in_role(playing, replica, "ann", "operator"), match_id)
+    async with refused(ErrorReason.ERROR_REASON_MATCH_NOT_FOUND):
+        await review(ann, str(uuid4()))
+    async with refused(ErrorReason.ERROR_REASON_MALFORMED_FIELD):
+        await review(ann, "this one")
+
+
+@pytest.mark.parametrize("roles", [("player",), ("auditor",)])
+async def test_a_match_that_is_not_over_is_reviewed_for_nobody(
+    playing: Playing, roles: tuple[str, ...]
+) -> None:
+    replica = await playing.replica()
+    ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
+    waiting = (await ann.open()).match_id
+    await ann.sit(waiting)
+    running = await seated([ann, bob])
+    reader = await in_role(playing, replica, "ann", *roles)
+    for match_id in (waiting, running):
+        async with refused(ErrorReason.ERROR_REASON_MATCH_NOT_ENDED):
+            await review(reader, match_id)
+
+
+async def test_what_the_time_does_not_suffice_for_is_said_to_be_undecided(playing: Playing) -> None:
+    table = ending("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
+    table.play("A: 6♥", "B: leave")
+    few = await playing.replica(review_positions=10)
+    enough = await playing.replica()
+    match_id = await stored(few.store, table)
+    [undecided] = (await review(await playing.player(few, "player-A"), match_id))[-1:]
+    assert undecided.verdict == ReviewVerdict.REVIEW_VERDICT_UNDECIDED
+    assert not undecided.before
+    assert not undecided.after
+    [decided] = (await review(await playing.player(enough, "player-A"), match_id))[-1:]
+    assert decided.verdict != ReviewVerdict.REVIEW_VERDICT_UNDECIDED
+    assert decided.before
+
+
+async def test_one_review_at_a_time_for_each_caller(playing: Playing) -> None:
+    replica = await playing.replica(reviews_limit=2)
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    match_id = await seated(players)
+    await play_out(players, match_id)
+    calls: list[Any] = [players[0]] * 3 + [players[1]]
+    found = await asyncio.gather(
+        *(review(player, match_id) for player in calls), return_exceptions=True
+    )
+    answers = [moves for moves in found if isinstance(moves, list)]
+    assert len(answers) >= 2
+    assert isinstance(found[3], list)
+    for error in found:
+        if not isinstance(error, list):
+            async with refused(ErrorReason.ERROR_REASON_OVERLOADED):
+                raise error
+    assert await review(players[0], match_id) == answers[0]

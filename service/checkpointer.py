@@ -6,25 +6,19 @@ that did not grow out of that one is neither signed nor published, and the log s
 """
 
 import asyncio
-import os
 from collections.abc import Sequence
-from datetime import UTC
-from pathlib import Path
-from typing import Final
 
 import structlog
 
 from domain import checkpoint, merkle
 from domain.checkpoint import Checkpoint, NoteError
 from durak.v1.table_pb2 import PHASE_ENDED
-from eventstore import EventStore, SignedHead, StoreError, Turn
+from eventstore import EventStore, StoreError, Turn
 from service import note_keys, tree
 from service.config import Config
 from service.note_keys import NoteKey, NoteKeyError
+from service.publishing import places
 from service.tree import Nodes, TreeBrokenError
-
-PUBLISHED: Final = "checkpoint"
-"""The file of the newest checkpoint; beside it one for each day, with the last of the day."""
 
 _log = structlog.get_logger(__name__)
 
@@ -33,9 +27,13 @@ class Checkpointer:
     """Grows the tree and signs it, every few seconds where there is something new."""
 
     def __init__(self, store: EventStore, config: Config) -> None:
-        """Sign with the keys of `config.note_key_file`, read anew each time."""
+        """Sign with the keys of `config.note_key_file`, read anew each time.
+
+        Raises OSError for an object path that makes none.
+        """
         self._store = store
         self._config = config
+        self._places = places(config)
         self._trouble = ""
 
     @property
@@ -60,11 +58,11 @@ class Checkpointer:
         Raises StoreError, NoteKeyError, TreeBrokenError or OSError.
         """
         keys = await asyncio.to_thread(note_keys.read, self._config.note_key_file)
-        await self._check_published()
+        published = await self._check_published()
         more: bool | None = True
         while more:
             more = await self._store.checkpoints.take_turn(lambda turn: self._grow(turn, keys))
-        await self._publish()
+        await self._publish(published)
 
     async def _grow(self, turn: Turn, keys: Sequence[NoteKey]) -> bool:
         """Add what waits, and sign; whether there may be more."""
@@ -84,25 +82,20 @@ class Checkpointer:
             await turn.sign(note_keys.signed(head.text(), keys))
         return len(ended) == limit
 
-    async def _check_published(self) -> None:
-        published = await asyncio.to_thread(self._read_published)
-        if published is not None:
-            size = await self._store.checkpoints.size()
-            await check_grown(published, size, self._store.checkpoints.nodes)
+    async def _check_published(self) -> list[str | None]:
+        """What lies at each place. Raises TreeBrokenError where the tree did not grow out of it."""
+        published = [await place.read() for place in self._places]
+        for note in published:
+            if note is not None:
+                size = await self._store.checkpoints.size()
+                await check_grown(note, size, self._store.checkpoints.nodes)
+        return published
 
-    async def _publish(self) -> None:
+    async def _publish(self, published: Sequence[str | None]) -> None:
         latest = await self._store.checkpoints.latest()
-        if latest is None or self._config.checkpoint_folder is None:
-            return
-        if latest.note != await asyncio.to_thread(self._read_published):
-            await asyncio.to_thread(write_out, self._config.checkpoint_folder, latest)
-
-    def _read_published(self) -> str | None:
-        folder = self._config.checkpoint_folder
-        if folder is None:
-            return None
-        path = folder / PUBLISHED
-        return path.read_text("utf-8") if path.exists() else None
+        for place, note in zip(self._places, published, strict=True):
+            if latest is not None and latest.note != note:
+                await place.write(latest)
 
     def _complain(self, error: Exception) -> None:
         trouble = f"{type(error).__name__}: {error}"
@@ -120,19 +113,6 @@ async def check_grown(note: str, size: int, nodes: Nodes) -> None:
     root = await tree.root(size, nodes)
     if not merkle.verify_consistency(old.size, size, proof, old.root, root):
         raise TreeBrokenError(f"the first {old.size} leaves are not those that were signed for")
-
-
-def write_out(folder: Path, head: SignedHead) -> None:
-    """Put a checkpoint into a folder, whole or not at all. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    day = head.signed_at.astimezone(UTC).date().isoformat()
-    for name in (f"{PUBLISHED}-{day}", PUBLISHED):
-        fresh = folder / f".{name}.{os.getpid()}"
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(head.note)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(folder / name)
 
 
 def _signed_by(note: str, keys: Sequence[NoteKey]) -> bool:

@@ -147,6 +147,9 @@ class Config(BaseSettings):
     """How many matches go into the tree in one transaction."""
     checkpoint_folder: Path | None = None
     """Where checkpoints are published: a folder that the database's keepers cannot write to."""
+    checkpoint_objects: Annotated[str, Field(pattern=r"^(s3|gs|az)://\w")] | None = None
+    """Where they are published too: an object path, `s3://…`, `gs://…` or `az://…`. Credentials
+    come from the environment, as `AWS_ACCESS_KEY_ID` and so on."""
 
     # Bots.
     bot_delay_seconds: Annotated[float, Field(ge=0, le=60)] = 0.0

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from uuid import UUID
 
 import pytest
@@ -12,9 +15,10 @@ from domain import checkpoint, merkle
 from domain.checkpoint import Checkpoint
 from eventstore import EventStore
 from service import note_keys, tree
-from service.checkpointer import PUBLISHED, Checkpointer
+from service.checkpointer import Checkpointer
 from service.config import Config
 from service.note_keys import NoteKey, NoteKeyError
+from service.publishing import PUBLISHED
 from service.tree import TreeBrokenError
 from tests.conftest import Database, execute
 from tests.domain.audit_matches import random_match
@@ -212,5 +216,104 @@ async def test_a_database_that_was_set_back_is_not_signed_for(
 
 async def test_without_a_key_nothing_is_signed(store: EventStore, config: Config) -> None:
     with pytest.raises(NoteKeyError):
+        await Checkpointer(store, config).work()
+    assert await store.checkpoints.latest() is None
+
+
+# --- to an object store ---------------------------------------------------------------------------
+
+
+class Bucket(BaseHTTPRequestHandler):
+    """As much of S3 as it takes to put and to get an object."""
+
+    objects: dict[str, bytes]
+    signed: list[bool]
+
+    def do_PUT(self) -> None:
+        self.signed.append("AWS4-HMAC-SHA256" in self.headers.get("Authorization", ""))
+        self.objects[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(200, b"")
+
+    def do_GET(self) -> None:
+        found = self.objects.get(self.path)
+        missing = b"<Error><Code>NoSuchKey</Code></Error>"
+        self.answer(404 if found is None else 200, missing if found is None else found)
+
+    def answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", '"1"')
+        self.send_header("Last-Modified", "Mon, 30 Nov 2026 10:00:00 GMT")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Bucket]]:
+    kind = type("OneBucket", (Bucket,), {"objects": {}, "signed": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        for name, value in (
+            ("ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}"),
+            ("ALLOW_HTTP", "true"),
+            ("REGION", "eu-central-1"),
+            ("ACCESS_KEY_ID", "key"),
+            ("SECRET_ACCESS_KEY", "secret"),
+        ):
+            monkeypatch.setenv(f"AWS_{name}", value)
+        running = Thread(target=server.serve_forever)
+        running.start()
+        yield kind
+        server.shutdown()
+        running.join()
+
+
+@pytest.mark.usefixtures("key")
+async def test_checkpoints_are_published_to_an_object_store_and_held_against_it(
+    store: EventStore, database: Database, config: Config, bucket: type[Bucket]
+) -> None:
+    config = config.model_copy(
+        update={"checkpoint_folder": None, "checkpoint_objects": "s3://audit/durak"}
+    )
+    checkpointer = Checkpointer(store, config)
+    for seed in range(2):
+        await store_random(store, seed)
+        await checkpointer.work()
+    latest = await store.checkpoints.latest()
+    assert latest is not None
+    day = f"{latest.signed_at:%Y-%m-%d}"
+    note = latest.note.encode()
+    assert bucket.objects == {
+        "/audit/durak/checkpoint": note,
+        f"/audit/durak/checkpoint-{day}": note,
+    }
+    assert bucket.signed
+    assert all(bucket.signed)
+
+    tables = ("tree_leaves", "tree_nodes", "checkpoints")
+    await execute(
+        database.owner_dsn,
+        *(f"ALTER TABLE {name} DISABLE TRIGGER USER" for name in tables),
+        *(f"DELETE FROM {name}" for name in tables),
+    )
+    with pytest.raises(TreeBrokenError):
+        await checkpointer.work()
+    assert bucket.objects["/audit/durak/checkpoint"] == note
+
+
+@pytest.mark.usefixtures("key")
+async def test_a_bucket_that_is_away_is_an_os_error(
+    store: EventStore, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (
+        ("ENDPOINT_URL", "http://127.0.0.1:1"),
+        ("ALLOW_HTTP", "true"),
+        ("SKIP_SIGNATURE", "true"),
+    ):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    config = config.model_copy(update={"checkpoint_objects": "s3://audit"})
+    with pytest.raises(OSError, match="cannot be read"):
         await Checkpointer(store, config).work()
     assert await store.checkpoints.latest() is None

@@ -92,6 +92,7 @@ def test_a_checkpoint_continues_an_older_one_until_the_tree_is_rewritten(
 
     other = note_keys.NoteKey.generate(NAME).verifier
     assert terminal.durak(*check[:-1], str(other)).returncode == 1
+    assert terminal.durak(*check[:-1], str(other), "--key", str(key)).returncode == 0
     asyncio.run(
         execute(
             terminal.database.owner_dsn,

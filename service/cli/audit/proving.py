@@ -1,6 +1,7 @@
 """`durak audit checkpoint` and `proof`: that nothing which was signed for has changed since."""
 
 import sys
+from collections.abc import Sequence
 from typing import Final, TextIO
 from uuid import UUID
 
@@ -13,12 +14,14 @@ from service.cli.audit.source import Access, auditing
 from service.cli.verify import read_key
 
 EXIT_REFUTED: Final = 1
-_KEY: Final = click.option(
+_KEYS: Final = click.option(
     "--key",
+    "keys",
     metavar="KEY|FILE",
+    multiple=True,
     envvar="DURAK_VERIFIER_KEY",
     show_envvar=True,
-    help="The service's public key: what is not signed by it is refused.",
+    help="The service's public key, and those before it: what none has signed is refused.",
 )
 
 
@@ -28,25 +31,25 @@ _KEY: Final = click.option(
     type=click.File("r", encoding="utf-8"),
     help="An older checkpoint, which the newest must continue.",
 )
-@_KEY
+@_KEYS
 @auditing
 def checkpoint_command(
     *,
     access: Access,
     since: TextIO | None,
-    key: str | None,
+    keys: Sequence[str],
 ) -> None:
     """Print the newest signed checkpoint.
 
     With --since, say whether it continues the older one: every leaf of that is still there,
-    unchanged, in its place. With a key, both must be signed by it.
+    unchanged, in its place. With keys, each of the two must be signed by one of them.
     """
-    public_key = None if key is None else VerifierKey.parse(read_key(key))
+    public_keys = _parsed(keys)
     try:
-        old = None if since is None else _read(since.read(), public_key)
+        old = None if since is None else _read(since.read(), public_keys)
         size = None if old is None else old.size
         found = access.ask(lambda source: source.checkpoint(size))
-        new = _read(found.checkpoint, public_key)
+        new = _read(found.checkpoint, public_keys)
     except NoteError as error:
         raise click.ClickException(str(error)) from error
     click.echo(found.checkpoint, nl=False)
@@ -58,9 +61,19 @@ def checkpoint_command(
     click.echo(f"It continues the older one, of {old.size} matches.", err=True)
 
 
-def _read(note: str, key: VerifierKey | None) -> Checkpoint:
-    if key is not None:
-        return checkpoint.verify_checkpoint(note, key)
+def _parsed(keys: Sequence[str]) -> list[VerifierKey]:
+    return [VerifierKey.parse(read_key(key)) for key in keys]
+
+
+def _read(note: str, keys: Sequence[VerifierKey]) -> Checkpoint:
+    """A checkpoint that one of the keys has signed; without keys any. Raises NoteError."""
+    for key in keys[:-1]:
+        try:
+            return checkpoint.verify_checkpoint(note, key)
+        except NoteError:
+            continue  # the next one, then
+    if keys:
+        return checkpoint.verify_checkpoint(note, keys[-1])
     return Checkpoint.parse(checkpoint.split(note)[0])
 
 
@@ -72,19 +85,19 @@ def _continues(old: Checkpoint, new: Checkpoint, proof: list[bytes]) -> bool:
 
 @click.command("proof")
 @click.argument("match_id", metavar="MATCH", type=click.UUID)
-@_KEY
+@_KEYS
 @auditing
 def proof_command(
     *,
     access: Access,
     match_id: UUID,
-    key: str | None,
+    keys: Sequence[str],
 ) -> None:
     """Prove that MATCH stands in the tree of the newest checkpoint, by its last hash alone."""
-    public_key = None if key is None else VerifierKey.parse(read_key(key))
+    public_keys = _parsed(keys)
     found = access.ask(lambda source: source.inclusion(match_id))
     try:
-        signed = _read(found.checkpoint, public_key)
+        signed = _read(found.checkpoint, public_keys)
     except NoteError as error:
         raise click.ClickException(str(error)) from error
     proof = found.inclusion

@@ -379,7 +379,7 @@ class OpenDisputeRequest(_message.Message):
     match_id: _builtins.str
     """The match, a UUID."""
     version: _builtins.int
-    """The event of this version."""
+    """The event of this version: MatchEvent.version."""
     reason: _builtins.str
     """What went wrong, in the player's words: 1 to 2000 characters."""
     @_builtins.property

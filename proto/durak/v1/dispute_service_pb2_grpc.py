@@ -33,6 +33,9 @@ class DisputeServiceStub(object):
     put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
     ruling stands. docs/auditor.md leads from a complaint to a ruling.
 
+    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
+    `auditor` rules, `operator` signs off; all three read.
+
     Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
     same request acts once and gets the same answer.
     """
@@ -78,6 +81,9 @@ class DisputeServiceServicer(object):
     put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
     ruling stands. docs/auditor.md leads from a complaint to a ruling.
 
+    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
+    `auditor` rules, `operator` signs off; all three read.
+
     Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
     same request acts once and gets the same answer.
     """
@@ -100,7 +106,8 @@ class DisputeServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListDisputes(self, request, context):
-        """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's.
+        """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's. Refused: MALFORMED_FIELD,
+        PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -167,6 +174,9 @@ class DisputeService(object):
     wrong stays in the log of the match, and what was found about it is added in the dispute. Where coins must be
     put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
     ruling stands. docs/auditor.md leads from a complaint to a ruling.
+
+    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
+    `auditor` rules, `operator` signs off; all three read.
 
     Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
     same request acts once and gets the same answer.

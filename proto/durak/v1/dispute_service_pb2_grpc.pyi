@@ -20,6 +20,9 @@ class DisputeServiceStub:
     put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
     ruling stands. docs/auditor.md leads from a complaint to a ruling.
 
+    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
+    `auditor` rules, `operator` signs off; all three read.
+
     Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
     same request acts once and gets the same answer.
     """
@@ -35,7 +38,9 @@ class DisputeServiceStub:
     but for matches of their own. Refused: DISPUTE_NOT_FOUND, OWN_MATCH.
     """
     ListDisputes: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.ListDisputesRequest, _dispute_service_pb2.ListDisputesResponse]
-    """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's."""
+    """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's. Refused: MALFORMED_FIELD,
+    PAGE_TOKEN_INVALID.
+    """
     RuleOnDispute: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.RuleOnDisputeRequest, _dispute_service_pb2.RuleOnDisputeResponse]
     """Rules, as an auditor, once the match has ended: before, a ruling would tell of its hidden cards. With
     corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN, MATCH_NOT_ENDED,
@@ -54,6 +59,9 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
     wrong stays in the log of the match, and what was found about it is added in the dispute. Where coins must be
     put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
     ruling stands. docs/auditor.md leads from a complaint to a ruling.
+
+    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
+    `auditor` rules, `operator` signs off; all three read.
 
     Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
     same request acts once and gets the same answer.
@@ -86,7 +94,9 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dispute_service_pb2.ListDisputesRequest,
         context: _aio.ServicerContext[_dispute_service_pb2.ListDisputesRequest, _abc.Awaitable[_dispute_service_pb2.ListDisputesResponse]],
     ) -> _abc.Awaitable[_dispute_service_pb2.ListDisputesResponse]:
-        """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's."""
+        """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's. Refused: MALFORMED_FIELD,
+        PAGE_TOKEN_INVALID.
+        """
 
     @_abc_1.abstractmethod
     def RuleOnDispute(

@@ -62,8 +62,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     get a new token, then resume. UNAUTHENTICATED.
     """
     ERROR_REASON_ROLE_REQUIRED: _ErrorReason.ValueType  # 13
-    """Cause: the token's roles do not include one that may make this call. Metadata `roles` lists those that
-    may. Action: use a token with such a role. PERMISSION_DENIED.
+    """Cause: the token's roles do not include one that may make this call, or include `auditor`, with which nobody plays.
+    Metadata `roles` lists those that may. Action: use a token with such a role, and without `auditor`
+    to play. PERMISSION_DENIED.
     """
     ERROR_REASON_NOT_SEATED: _ErrorReason.ValueType  # 14
     """Cause: you do not sit at this match. Action: take a seat first; spectators can only watch.
@@ -72,7 +73,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_NOT_OWNER: _ErrorReason.ValueType  # 15
     """Cause: only the player who opened the table may do this (R3.0). Action: none. PERMISSION_DENIED."""
     ERROR_REASON_SEAT_RESERVED: _ErrorReason.ValueType  # 16
-    """Cause: this seat of a rematch is kept for the player who had it. Action: take your own seat.
+    """Cause: this seat of a rematch is kept for who had it (TableView.reserved_for). Action: take your own seat; with
+    none there, look for another table.
     PERMISSION_DENIED.
     """
     ERROR_REASON_OWN_MATCH: _ErrorReason.ValueType  # 17
@@ -86,7 +88,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ask from a version that you have seen. OUT_OF_RANGE.
     """
     ERROR_REASON_STALE_VERSION: _ErrorReason.ValueType  # 22
-    """Cause: the match is no longer at `expected_version`. Metadata `expected_version` and `head_version`.
+    """Cause: the match, or the dispute, is not at `expected_version`. Metadata `expected_version` and `head_version`.
     Action: get the new view and decide again. ABORTED.
     """
     ERROR_REASON_CONTENTION: _ErrorReason.ValueType  # 23
@@ -104,8 +106,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     down to GIVEN_UP_TOO_OFTEN. Action: look at TableView.phase. FAILED_PRECONDITION.
     """
     ERROR_REASON_MATCH_NOT_WAITING: _ErrorReason.ValueType  # 31
-    """Cause: the cards are dealt, or the match is over: seats can no longer be taken or given up, nor the table
-    cancelled (R3.0). Action: look at TableView.phase. FAILED_PRECONDITION.
+    """Cause: the cards are dealt, or the match is over: seats can no longer be taken, nor the table cancelled (R3.0).
+    From Rematch: this is so at the match's rematch, of which there is only one. Action: look at TableView.phase;
+    where the rematch is over too, call Rematch for that one, or open a new table. FAILED_PRECONDITION.
     """
     ERROR_REASON_MATCH_NOT_ENDED: _ErrorReason.ValueType  # 32
     """Cause: the match is not over yet. Action: wait for `finished`. FAILED_PRECONDITION."""
@@ -136,8 +139,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     NOTHING_LED. Action: none. FAILED_PRECONDITION.
     """
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 41
-    """Cause: the move belongs to another seat: leading to the attacker, beating, transferring and taking to the
-    defender (R4.1, R4.2). Action: look at TableView.moves. FAILED_PRECONDITION.
+    """Cause: the move belongs to another seat: leading to the attacker; beating, transferring and taking to the
+    defender; throwing in and passing to the others (R4.1, R4.2, R5.2, R5.3). Action: look at TableView.moves.
+    FAILED_PRECONDITION.
     """
     ERROR_REASON_CARD_NOT_HELD: _ErrorReason.ValueType  # 42
     """Cause: the card is not in your hand. Action: play a card of TableView.hand. FAILED_PRECONDITION."""
@@ -166,7 +170,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_TAKE_DECLARED: _ErrorReason.ValueType  # 49
     """Cause: you have said "take", which cannot be called back (R7.2). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_NOTHING_TO_TAKE: _ErrorReason.ValueType  # 50
-    """Cause: there is nothing to take: no attack card is unbeaten (R7.2). Action: none. FAILED_PRECONDITION."""
+    """Cause: there is nothing to take: every card that was led or thrown in is beaten (R7.2). Action: none.
+    FAILED_PRECONDITION.
+    """
     ERROR_REASON_TRANSFER_OFF: _ErrorReason.ValueType  # 51
     """Cause: the table is podkidnoy: there are no transfers (R6). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_NOT_THE_RANK_LED: _ErrorReason.ValueType  # 52
@@ -200,8 +206,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_OWN_PLAY: _ErrorReason.ValueType  # 60
     """Cause: the play is your own (R11.3). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_NOTHING_LED: _ErrorReason.ValueType  # 61
-    """Cause: it is the turn of no card: the defender has nothing unbeaten to answer yet (R4.2). Action: wait.
-    FAILED_PRECONDITION.
+    """Cause: no card lies on the table yet, so there is nothing to beat, transfer or take (R4.1). Action: wait for the
+    lead. FAILED_PRECONDITION.
     """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 70
     """Cause: you call faster than you may. Details QuotaFailure and RetryInfo. Action: wait as RetryInfo says,
@@ -280,9 +286,10 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
       - `google.rpc.ErrorInfo`: domain `durak.v1`, reason the name of a value below without its prefix
         ERROR_REASON_, and in the metadata `clause` the rule that decided (as in R5.1; absent where no rule of
         the table did) and what else is named below;
-      - the detail named below, where one fits;
+      - the detail named below, where one fits. Its descriptions are English, for who makes the client;
       - `google.rpc.LocalizedMessage`: one sentence for the player, in the language of the call's
-        `accept-language` metadata (ru, el, en; English otherwise).
+        `accept-language` metadata (ru, el, en; English otherwise), which is read as browsers send it: `el-GR`, or
+        `fr, ru;q=0.8`. On a session, that of its metadata.
 
     A refused call has changed nothing and recorded nothing. Each value says: cause. Action for the client. Status
     code.
@@ -328,8 +335,9 @@ ERROR_REASON_TOKEN_EXPIRED: ErrorReason.ValueType  # 12
 get a new token, then resume. UNAUTHENTICATED.
 """
 ERROR_REASON_ROLE_REQUIRED: ErrorReason.ValueType  # 13
-"""Cause: the token's roles do not include one that may make this call. Metadata `roles` lists those that
-may. Action: use a token with such a role. PERMISSION_DENIED.
+"""Cause: the token's roles do not include one that may make this call, or include `auditor`, with which nobody plays.
+Metadata `roles` lists those that may. Action: use a token with such a role, and without `auditor`
+to play. PERMISSION_DENIED.
 """
 ERROR_REASON_NOT_SEATED: ErrorReason.ValueType  # 14
 """Cause: you do not sit at this match. Action: take a seat first; spectators can only watch.
@@ -338,7 +346,8 @@ PERMISSION_DENIED.
 ERROR_REASON_NOT_OWNER: ErrorReason.ValueType  # 15
 """Cause: only the player who opened the table may do this (R3.0). Action: none. PERMISSION_DENIED."""
 ERROR_REASON_SEAT_RESERVED: ErrorReason.ValueType  # 16
-"""Cause: this seat of a rematch is kept for the player who had it. Action: take your own seat.
+"""Cause: this seat of a rematch is kept for who had it (TableView.reserved_for). Action: take your own seat; with
+none there, look for another table.
 PERMISSION_DENIED.
 """
 ERROR_REASON_OWN_MATCH: ErrorReason.ValueType  # 17
@@ -352,7 +361,7 @@ ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: ErrorReason.ValueType  # 21
 ask from a version that you have seen. OUT_OF_RANGE.
 """
 ERROR_REASON_STALE_VERSION: ErrorReason.ValueType  # 22
-"""Cause: the match is no longer at `expected_version`. Metadata `expected_version` and `head_version`.
+"""Cause: the match, or the dispute, is not at `expected_version`. Metadata `expected_version` and `head_version`.
 Action: get the new view and decide again. ABORTED.
 """
 ERROR_REASON_CONTENTION: ErrorReason.ValueType  # 23
@@ -370,8 +379,9 @@ ERROR_REASON_MATCH_NOT_IN_PLAY: ErrorReason.ValueType  # 30
 down to GIVEN_UP_TOO_OFTEN. Action: look at TableView.phase. FAILED_PRECONDITION.
 """
 ERROR_REASON_MATCH_NOT_WAITING: ErrorReason.ValueType  # 31
-"""Cause: the cards are dealt, or the match is over: seats can no longer be taken or given up, nor the table
-cancelled (R3.0). Action: look at TableView.phase. FAILED_PRECONDITION.
+"""Cause: the cards are dealt, or the match is over: seats can no longer be taken, nor the table cancelled (R3.0).
+From Rematch: this is so at the match's rematch, of which there is only one. Action: look at TableView.phase;
+where the rematch is over too, call Rematch for that one, or open a new table. FAILED_PRECONDITION.
 """
 ERROR_REASON_MATCH_NOT_ENDED: ErrorReason.ValueType  # 32
 """Cause: the match is not over yet. Action: wait for `finished`. FAILED_PRECONDITION."""
@@ -402,8 +412,9 @@ ERROR_REASON_SEAT_IS_OUT: ErrorReason.ValueType  # 40
 NOTHING_LED. Action: none. FAILED_PRECONDITION.
 """
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 41
-"""Cause: the move belongs to another seat: leading to the attacker, beating, transferring and taking to the
-defender (R4.1, R4.2). Action: look at TableView.moves. FAILED_PRECONDITION.
+"""Cause: the move belongs to another seat: leading to the attacker; beating, transferring and taking to the
+defender; throwing in and passing to the others (R4.1, R4.2, R5.2, R5.3). Action: look at TableView.moves.
+FAILED_PRECONDITION.
 """
 ERROR_REASON_CARD_NOT_HELD: ErrorReason.ValueType  # 42
 """Cause: the card is not in your hand. Action: play a card of TableView.hand. FAILED_PRECONDITION."""
@@ -432,7 +443,9 @@ FAILED_PRECONDITION.
 ERROR_REASON_TAKE_DECLARED: ErrorReason.ValueType  # 49
 """Cause: you have said "take", which cannot be called back (R7.2). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_NOTHING_TO_TAKE: ErrorReason.ValueType  # 50
-"""Cause: there is nothing to take: no attack card is unbeaten (R7.2). Action: none. FAILED_PRECONDITION."""
+"""Cause: there is nothing to take: every card that was led or thrown in is beaten (R7.2). Action: none.
+FAILED_PRECONDITION.
+"""
 ERROR_REASON_TRANSFER_OFF: ErrorReason.ValueType  # 51
 """Cause: the table is podkidnoy: there are no transfers (R6). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_NOT_THE_RANK_LED: ErrorReason.ValueType  # 52
@@ -466,8 +479,8 @@ FAILED_PRECONDITION.
 ERROR_REASON_OWN_PLAY: ErrorReason.ValueType  # 60
 """Cause: the play is your own (R11.3). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_NOTHING_LED: ErrorReason.ValueType  # 61
-"""Cause: it is the turn of no card: the defender has nothing unbeaten to answer yet (R4.2). Action: wait.
-FAILED_PRECONDITION.
+"""Cause: no card lies on the table yet, so there is nothing to beat, transfer or take (R4.1). Action: wait for the
+lead. FAILED_PRECONDITION.
 """
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 70
 """Cause: you call faster than you may. Details QuotaFailure and RetryInfo. Action: wait as RetryInfo says,

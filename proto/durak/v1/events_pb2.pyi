@@ -283,7 +283,9 @@ class TableOpened(_message.Message):
     rules_version: _builtins.str
     """The version of the rules that the match is played and audited under, for good."""
     owner_id: _builtins.str
-    """The player who opened the table, as named by the token's `sub`. Only they can cancel it and seat bots."""
+    """The player who opened the table, as named by the token's `sub`. Only they can cancel it and seat bots. For a
+    rematch: the owner of the match that it repeats, whoever called Rematch first.
+    """
     server_seed_hash: _builtins.bytes
     """SHA-256 of the server seed: the server's promise before anybody sits down (32 bytes)."""
     server_seed: _builtins.bytes
@@ -864,7 +866,7 @@ class Finished(_message.Message):
     """The seat that left; only when abandoned."""
     server_seed: _builtins.bytes
     """The server seed, revealed (32 bytes): anybody can now check it against `server_seed_hash` and recompute
-    the deck.
+    the deck, as docs/game-client.md says.
     """
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatResult]:

@@ -640,7 +640,9 @@ class WatchMatchResponse(_message.Message):
 
     @_builtins.property
     def view(self) -> _table_pb2.TableView:
-        """The caller's view at the version of the event before it; only with `include_views`."""
+        """The caller's view; only with `include_views`. It follows `caught_up`, also where no event came before that, and
+        the last event of each later command, and has their version.
+        """
 
     def __init__(
         self,

@@ -16,13 +16,14 @@ class MatchServiceStub:
     """Matches: opening, sitting down, playing, watching.
 
     Every call needs the metadata `authorization: Bearer <JWT>`; the token's `sub` is the player, its `name`
-    the name that others see. The seat of a command is always the caller's own: nobody can act for another
-    seat.
+    the name that others see, and its `roles` hold `player` for commands, or one of `player`, `operator` and `auditor`
+    to read. Who has `auditor` cannot play. The seat of a command is always the caller's own: nobody can act for another
+    seat. The metadata `accept-language` chooses the language of refusals.
 
-    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the client
-    makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
-    repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
-    command is not remembered: the same request can succeed later.
+    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the
+    client makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
+    repeat the request unchanged: it acts once, and you get the answer that the first one had, even when the match has
+    gone on since. A refused command is not remembered: the same request can succeed later.
 
     Refusals are in errors.proto. Below stands what is special to a call. Besides, every call can be refused for its
     token, its fields, a limit or the state of the server, each call that names a match with MATCH_NOT_FOUND, and each
@@ -69,12 +70,14 @@ class MatchServiceStub:
     version received. Ends with SLOW_WATCHER, DRAINING or TOKEN_EXPIRED as errors.proto says.
     """
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
-    """Matches, newest first."""
+    """Matches, newest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
     Rematch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RematchRequest, _match_service_pb2.RematchResponse]
-    """Plays a finished match again: same settings, same seats, the series carried on (R13.1). The first player
-    to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
-    themselves. When everybody has called, the cards are dealt. Refused: NOT_SEATED, MATCH_NOT_ENDED,
-    REMATCH_IMPOSSIBLE, and what TakeSeat refuses.
+    """Plays a finished match again: same settings, same owner, same seats, the series carried on (R13.1). The first
+    player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
+    themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it to
+    each player at the end. A match has one rematch: where that was closed before the deal, a new table has to be
+    opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, and what TakeSeat refuses, said of the new
+    table.
     """
     ReviewMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ReviewMatchRequest, _match_service_pb2.ReviewMatchResponse]
     """What each move of a match that is over did to its result, as far as that can be told: of the moves that were
@@ -85,21 +88,25 @@ class MatchServiceStub:
     PlaySession: _aio.StreamStreamMultiCallable[_match_service_pb2.PlaySessionRequest, _match_service_pb2.PlaySessionResponse]
     """All commands and watches on one stream: cheaper for a client that plays a lot. Requests are worked on
     side by side; answers come as they are ready, and are matched by `request_id`. Commands for one match are
-    decided in the order in which they were sent. Closing the client's side ends the watches, and the stream
-    when the last answer is out.
+    decided in the order in which they were sent. Up to 64 requests can be unanswered: then no more is read until
+    you have read answers. A refused request does not end the session. Closing the client's side ends the watches,
+    and the stream when the last answer is out. It ends with DRAINING or TOKEN_EXPIRED as errors.proto
+    says; without an ErrorInfo it is a broken stream, whatever its code. After either open a new one, repeat the
+    unanswered commands unchanged, and watch from the last versions received. Refused: TOO_MANY_WATCHES.
     """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     """Matches: opening, sitting down, playing, watching.
 
     Every call needs the metadata `authorization: Bearer <JWT>`; the token's `sub` is the player, its `name`
-    the name that others see. The seat of a command is always the caller's own: nobody can act for another
-    seat.
+    the name that others see, and its `roles` hold `player` for commands, or one of `player`, `operator` and `auditor`
+    to read. Who has `auditor` cannot play. The seat of a command is always the caller's own: nobody can act for another
+    seat. The metadata `accept-language` chooses the language of refusals.
 
-    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the client
-    makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
-    repeat the request unchanged: it acts once, and you get the answer that the first one had. A refused
-    command is not remembered: the same request can succeed later.
+    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the
+    client makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
+    repeat the request unchanged: it acts once, and you get the answer that the first one had, even when the match has
+    gone on since. A refused command is not remembered: the same request can succeed later.
 
     Refusals are in errors.proto. Below stands what is special to a call. Besides, every call can be refused for its
     token, its fields, a limit or the state of the server, each call that names a match with MATCH_NOT_FOUND, and each
@@ -198,7 +205,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.ListMatchesRequest,
         context: _aio.ServicerContext[_match_service_pb2.ListMatchesRequest, _abc.Awaitable[_match_service_pb2.ListMatchesResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.ListMatchesResponse]:
-        """Matches, newest first."""
+        """Matches, newest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
 
     @_abc_1.abstractmethod
     def Rematch(
@@ -206,10 +213,12 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.RematchRequest,
         context: _aio.ServicerContext[_match_service_pb2.RematchRequest, _abc.Awaitable[_match_service_pb2.RematchResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.RematchResponse]:
-        """Plays a finished match again: same settings, same seats, the series carried on (R13.1). The first player
-        to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
-        themselves. When everybody has called, the cards are dealt. Refused: NOT_SEATED, MATCH_NOT_ENDED,
-        REMATCH_IMPOSSIBLE, and what TakeSeat refuses.
+        """Plays a finished match again: same settings, same owner, same seats, the series carried on (R13.1). The first
+        player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
+        themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it to
+        each player at the end. A match has one rematch: where that was closed before the deal, a new table has to be
+        opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, and what TakeSeat refuses, said of the new
+        table.
         """
 
     @_abc_1.abstractmethod
@@ -232,8 +241,11 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.AsyncIterator[_match_service_pb2.PlaySessionResponse]:
         """All commands and watches on one stream: cheaper for a client that plays a lot. Requests are worked on
         side by side; answers come as they are ready, and are matched by `request_id`. Commands for one match are
-        decided in the order in which they were sent. Closing the client's side ends the watches, and the stream
-        when the last answer is out.
+        decided in the order in which they were sent. Up to 64 requests can be unanswered: then no more is read until
+        you have read answers. A refused request does not end the session. Closing the client's side ends the watches,
+        and the stream when the last answer is out. It ends with DRAINING or TOKEN_EXPIRED as errors.proto
+        says; without an ErrorInfo it is a broken stream, whatever its code. After either open a new one, repeat the
+        unanswered commands unchanged, and watch from the last versions received. Refused: TOO_MANY_WATCHES.
         """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: _aio.Server) -> None: ...

@@ -287,7 +287,10 @@ class Puzzle(_message.Message):
 
     @_builtins.property
     def view(self) -> _table_pb2.TableView:
-        """Your view of the table, with your hand and the settings: what a player of the match would see."""
+        """Your view of the table, with your hand and the settings: what a player of the match would see. But no other call
+        knows this match, it has no times, its players are named `you` and `opponent` in every language, and no seed is
+        behind its deal.
+        """
 
     @_builtins.property
     def opponent_hand(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:

@@ -150,7 +150,7 @@ class Settings(_message.Message):
     """The preset whose rules the table has (R2.2); empty for a table of free choice. One of `duraka-net`,
     `duraka-net-transfer`, `durak-peak`, `classic-1.0.0`. A preset locks settings: leave those at their
     default, or give the locked value; another value is refused with PRESET_LOCKED. The table records them
-    filled in.
+    filled in. RulesService.ListPresets says what each locks, and what is left to give.
     """
     def __init__(
         self,

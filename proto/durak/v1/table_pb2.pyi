@@ -259,7 +259,9 @@ Global___DefendOptions: _TypeAlias = DefendOptions  # noqa: Y015
 @_typing.final
 class Moves(_message.Message):
     """The legal moves of one seat. Play accepts these, and on tricky tables also the illegal cards of R11.1,
-    which are never listed. All empty: there is nothing to do for you now.
+    which are never listed: a throw-in of a rank that is not on the table, a beat with a card that does not beat,
+    and, where there are transfers, one with another rank or too late. They too must be of your own hand and in your
+    own role, and keep to `attacks_left`. All empty: there is nothing to do for you now.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -385,7 +387,9 @@ class SeatView(_message.Message):
     passed: _builtins.bool
     """The seat has passed in this bout, and no card was played since."""
     place: _builtins.int
-    """The place of a seat that is out; 0 while it is in play (R9.2)."""
+    """The place of a seat that is out (R9.2); 0 for one that never went out, as the durak, even after the end: `result`
+    has the places of all.
+    """
     timeouts_in_a_row: _builtins.int
     """How often in a row the seat's time ran out; three count as leaving (R10.3). Its next act sets this to 0, but
     not the act that the server makes for it.
@@ -452,7 +456,8 @@ class TableView(_message.Message):
     """The match, a UUID."""
     version: _builtins.int
     """The version of the last event in this view. Give it as `expected_version` to act only on what you saw,
-    and as `after_version` to watch from here on.
+    and as `after_version` to watch from here on. Answers and watches can overtake each other: of two views keep the
+    one with the higher version.
     """
     phase: Global___Phase.ValueType
     """Where the match stands."""
@@ -506,7 +511,7 @@ class TableView(_message.Message):
 
     @_builtins.property
     def table(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableCard]:
-        """The cards on the table, in the order of the attack."""
+        """The cards on the table, in the order of the attack. What lies there when a player leaves stays."""
 
     @_builtins.property
     def on_clock(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:

@@ -28,7 +28,8 @@ if _version_not_supported:
 class WalletServiceStub(object):
     """Coins (R12): a virtual balance, staked at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone. Coins move
+    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
+    takes a token with the role `operator`, which need not have `player`. Coins move
     with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
     the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
     the game (R12.1). Each player begins with an opening balance that the operator has set.
@@ -60,7 +61,8 @@ class WalletServiceStub(object):
 class WalletServiceServicer(object):
     """Coins (R12): a virtual balance, staked at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone. Coins move
+    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
+    takes a token with the role `operator`, which need not have `player`. Coins move
     with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
     the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
     the game (R12.1). Each player begins with an opening balance that the operator has set.
@@ -118,7 +120,8 @@ def add_WalletServiceServicer_to_server(servicer, server):
 class WalletService(object):
     """Coins (R12): a virtual balance, staked at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone. Coins move
+    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
+    takes a token with the role `operator`, which need not have `player`. Coins move
     with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
     the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
     the game (R12.1). Each player begins with an opening balance that the operator has set.

@@ -15,7 +15,8 @@ GRPC_VERSION: str
 class WalletServiceStub:
     """Coins (R12): a virtual balance, staked at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone. Coins move
+    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
+    takes a token with the role `operator`, which need not have `player`. Coins move
     with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
     the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
     the game (R12.1). Each player begins with an opening balance that the operator has set.
@@ -36,7 +37,8 @@ class WalletServiceStub:
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     """Coins (R12): a virtual balance, staked at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone. Coins move
+    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
+    takes a token with the role `operator`, which need not have `player`. Coins move
     with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
     the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
     the game (R12.1). Each player begins with an opening balance that the operator has set.

@@ -8,20 +8,15 @@ from uuid import UUID
 
 from grpc import aio
 
-from domain.dispute import facts_of
 from durak.v1 import audit_service_pb2 as api
 from durak.v1 import audit_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
 from eventstore import EventStore, SignedHead, WholeMatch
 from service import audit_fields, calls, transcripts, tree
-from service.audit_messages import (
-    readable_records,
-    record_message,
-    report_message,
-    state_at,
-)
+from service.audit_messages import record_message, report_message, state_at
 from service.auditing import judge
 from service.errors import refuse
+from service.openable import check_openable
 from service.payouts import verify_payouts
 from service.tree import TreeBrokenError
 
@@ -157,15 +152,6 @@ async def _whole(proof: Awaitable[Proof]) -> Proof:
         return await proof
     except TreeBrokenError as error:
         raise refuse(reasons.ERROR_REASON_LOG_CORRUPT) from error
-
-
-def check_openable(match: WholeMatch, auditor_id: str) -> None:
-    """Refuse a match at which the auditor has or had a seat, or seats can still be taken."""
-    facts = facts_of(readable_records(match.records))
-    if auditor_id in facts.ever_sat:
-        raise refuse(reasons.ERROR_REASON_OWN_MATCH, match_id=str(match.match_id))
-    if not facts.is_dealt:
-        raise refuse(reasons.ERROR_REASON_MATCH_NOT_DEALT, match_id=str(match.match_id))
 
 
 def _no_match(match_id: UUID) -> Exception:

@@ -12,7 +12,6 @@ from durak.v1 import dispute_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
 from eventstore import DisputeRoom, EventStore, ListedDispute, PageKey
 from service import calls, dispute_fields
-from service.audit_service import check_openable
 from service.calls import Caller
 from service.commands import dispute_id
 from service.config import Config
@@ -20,6 +19,7 @@ from service.disputes import Disputes, Step, dispute_message
 from service.errors import Refused, refuse
 from service.evidence import evidence
 from service.live_matches import system_now_us
+from service.openable import check_openable
 from service.pages import seal_time, unseal_time
 
 Context = aio.ServicerContext[Any, Any]

@@ -3,14 +3,13 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import datetime
-from typing import Final
 
 from durak.v1 import audit_service_pb2 as api
 from eventstore import EventStore, WholeMatch
 from service.audit_messages import ledger_state, report_message
 from service.auditing import Audited, Auditors, Coins
-
-NOBODY: Final = ""
+from service.errors import Refused
+from service.openable import check_openable
 
 
 async def verify_payouts(
@@ -18,12 +17,12 @@ async def verify_payouts(
     processes: int,
     since: datetime,
     before: datetime,
-    caller_id: str = NOBODY,
+    caller_id: str | None = None,
 ) -> AsyncGenerator[api.VerifyPayoutsResponse, None]:
     """Judge the matches opened in a span of time, and then the ledger as a whole (R12.8).
 
-    However many they are, only some pages of them are in memory. Of matches at which the caller
-    sits the id alone is told.
+    However many they are, only some pages of them are in memory. Of matches that the caller may not
+    open the id alone is told; without a caller all is.
     """
     total = await store.archive.count_opened(since, before)
     progress = api.VerifyProgress(matches_total=total)
@@ -38,7 +37,8 @@ async def verify_payouts(
                 _add_up(summary, audited.coins)
                 if not audited.report.ok:
                     summary.matches_with_faults += 1
-                    yield api.VerifyPayoutsResponse(faulty=_faulty(audited, caller_id))
+                    faulty = await _faulty(store, audited, caller_id)
+                    yield api.VerifyPayoutsResponse(faulty=faulty)
             summary.matches_judged += len(page)
             progress.matches_judged = summary.matches_judged
             yield api.VerifyPayoutsResponse(progress=progress)
@@ -53,9 +53,13 @@ async def _pages(
         yield await store.archive.read(ids)
 
 
-def _faulty(audited: Audited, caller_id: str) -> api.AuditReport:
-    if caller_id in audited.report.facts.players and caller_id != NOBODY:
-        return api.AuditReport(match_id=str(audited.match_id))
+async def _faulty(store: EventStore, audited: Audited, caller_id: str | None) -> api.AuditReport:
+    if caller_id is not None:
+        [match] = await store.archive.read([audited.match_id])
+        try:
+            check_openable(match, caller_id)
+        except Refused:
+            return api.AuditReport(match_id=str(audited.match_id))
     return report_message(audited.match_id, audited.report)
 
 

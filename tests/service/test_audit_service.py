@@ -278,6 +278,26 @@ async def test_payouts_that_were_changed_are_named(
     assert faulty == api.AuditReport(match_id=match_id)
 
 
+async def test_of_a_faulty_match_that_is_not_dealt_the_id_alone_is_told(
+    service: Service, auditor: Caller, database: Database
+) -> None:
+    """Whoever reads it could still sit down."""
+    told = next(
+        told
+        for told in (random_match(seed, seats=6, stake_coins=0) for seed in range(50))
+        if told.records[2].event.HasField("seat_taken")
+    )
+    match_id = str(await store_match(service.store, told, commands=2))
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE events DISABLE TRIGGER USER",
+        "UPDATE events SET hash = sha256(hash) WHERE version = 1",
+    )
+    _, [faulty], summary = await verified(auditor)
+    assert faulty == api.AuditReport(match_id=match_id)
+    assert summary.matches_with_faults == 1
+
+
 async def test_one_verification_of_many_at_a_time(service: Service, auditor: Caller) -> None:
     for seed in range(3):
         await store_random(service.store, seed)

@@ -675,7 +675,7 @@ class VerifyPayoutsResponse(_message.Message):
 
     @_builtins.property
     def faulty(self) -> Global___AuditReport:
-        """A match with faults. Of one at which the caller sits, the id alone."""
+        """A match with faults. Of one that the caller may not see open, the id alone."""
 
     @_builtins.property
     def summary(self) -> Global___PayoutsSummary:

@@ -2,15 +2,17 @@
 
 With two seats and an empty stock all cards are known, and the solver says which moves keep the
 result. Before that it deals the cards that it has not seen at random, as often as its budget
-allows, and plays each of its moves out in all of these worlds. All budgets are counted in positions
+allows, and plays each of its moves on in all of these worlds: for a few bouts, after which the
+hands are appraised, or to the end where the stock runs out. All budgets are counted in positions
 and bouts, never in time, so that the same seed always gives the same move.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final
 
+from domain.bots.appraisal import APPRAISALS
 from domain.bots.endings import best_moves, is_ending
 from domain.bots.memory import Memory, remember
 from domain.bots.playing import attacking, beating, challenging, passing, taking, transferring
@@ -22,8 +24,10 @@ from domain.bots.world import DRAW, World
 from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import Move, TableView
 
-BOUTS: Final = 3000
+BOUTS: Final = 800
 """Bouts to be played in play-outs for one move."""
+DEPTH: Final = 4
+"""Bouts that a play-out has before it is appraised, if there is a stock then."""
 WORLDS_AT_A_TIME: Final = 8
 """Worlds in which all moves left are tried before the worst of them are dropped."""
 SLACK: Final = 0.8
@@ -32,10 +36,15 @@ SLACK: Final = 0.8
 
 @dataclass(slots=True)
 class Candidate:
-    """A move, and in how many worlds it has ended well; a draw counts half."""
+    """A move, and what came of it in each world: 1 for well, 0 for ill; a draw counts half."""
 
     move: Move
-    score: float = 0.0
+    outcomes: list[float] = field(default_factory=list)
+
+    @property
+    def score(self) -> float:
+        """In how many worlds it went well."""
+        return sum(self.outcomes)
 
 
 def choose(view: TableView, history: Sequence[Event], seed: int) -> Move:
@@ -70,30 +79,44 @@ def _weigh(moves: Sequence[Move], view: TableView, memory: Memory, chance: Chanc
     """The move that does best in worlds drawn at random, the same ones for every move."""
     worlds = Worlds(view, memory)
     left = [Candidate(move) for move in moves]
-    played = drawn = 0
+    played = 0
     while len(left) > 1 and played < BOUTS:
         for _ in range(1 if worlds.is_one else WORLDS_AT_A_TIME):
             world = worlds.draw(chance)
-            drawn += 1
             for candidate in left:
                 tried = world.copy()
-                candidate.score += _outcome(tried, candidate.move, view)
+                candidate.outcomes.append(_outcome(tried, candidate.move, view))
                 played += tried.bouts
         if worlds.is_one:
             break
-        best = max(candidate.score for candidate in left)
-        left = [found for found in left if found.score > best - SLACK * sqrt(drawn)]
+        left = _still_in_question(left)
     return max(left, key=lambda candidate: candidate.score).move
 
 
+def _still_in_question(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those not too far behind the best; of moves that came to the same everywhere, the first."""
+    slack = SLACK * sqrt(len(candidates[0].outcomes))
+    least = max(candidate.score for candidate in candidates) - slack
+    left: list[Candidate] = []
+    for candidate in candidates:
+        is_twin = any(candidate.outcomes == other.outcomes for other in left)
+        if candidate.score > least and not is_twin:
+            left.append(candidate)
+    return left
+
+
 def _outcome(world: World, move: Move, view: TableView) -> float:
-    """1 if the seat is not the durak after this move in this world, 0 if it is; 0.5 for a draw."""
+    """The chance that the seat is not the durak after this move in this world.
+
+    Played to the end: 1 if it is not, 0 if it is, 0.5 for a draw.
+    """
     seat = view.your_seat
     make(world, move, seat, view.trump_suit - 1)
-    durak = world.play_out(NORMAL)
-    if durak == DRAW and seat in world.in_play:
-        return 0.5
-    return float(durak != seat)
+    while world.bouts < DEPTH or not world.stock:
+        durak = world.play_bout(NORMAL)
+        if durak is not None:
+            return 0.5 if durak == DRAW and seat in world.in_play else float(durak != seat)
+    return APPRAISALS[view.settings.deck].chance(world, seat)
 
 
 def make(world: World, move: Move, seat: int, trump_suit: int) -> None:

@@ -6,10 +6,20 @@ is unseen: it lies in other hands or in the stock.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from domain.cards import BIT_OF, NO_CARD, Card, CardMask, deck_cards, mask_of
-from durak.v1.events_pb2 import Dealt, Event
+from domain.cards import (
+    BEATERS,
+    BIT_OF,
+    NO_CARD,
+    SUIT_OF,
+    Card,
+    CardMask,
+    cards_in,
+    deck_cards,
+    mask_of,
+)
+from durak.v1.events_pb2 import Dealt, Defended, Event
 
 
 @dataclass(slots=True)
@@ -17,7 +27,9 @@ class Memory:
     """The cards of a match as one seat knows them; lists are by seat.
 
     ``known`` are the cards that are certainly in a hand (for the own seat that is all of them),
-    ``counts`` how many cards a hand holds, known or not.
+    ``counts`` how many cards a hand holds, known or not. ``missing`` are cards that a hand seems
+    not to hold: it spent a trump or took, where each of them would have beaten. That is said of
+    the hidden cards that it held then, not of the ``fresh`` ones that it may have drawn since.
     """
 
     seat: int
@@ -28,6 +40,14 @@ class Memory:
     stock_count: int
     on_table: CardMask = 0
     discarded: CardMask = 0
+    unbeaten: CardMask = 0
+    missing: list[CardMask] = field(init=False)
+    fresh: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Nothing is suspected of any hand."""
+        self.missing = [0] * len(self.counts)
+        self.fresh = [0] * len(self.counts)
 
     @property
     def under_stock(self) -> CardMask:
@@ -51,15 +71,19 @@ class Memory:
         match event.WhichOneof("kind"):
             case "attacked":
                 self._play(event.attacked.seat, event.attacked.card)
+                self.unbeaten |= BIT_OF[event.attacked.card]
             case "defended":
-                self._play(event.defended.seat, event.defended.card)
+                self._defend(event.defended)
             case "transferred":
                 self._play(event.transferred.seat, event.transferred.card)
+                self.unbeaten |= BIT_OF[event.transferred.card]
+            case "take_declared":
+                self._suspect(event.take_declared.seat, self.unbeaten)
             case "took":
                 self._take(event.took.seat)
             case "discarded":
                 self.discarded |= self.on_table
-                self.on_table = 0
+                self.on_table = self.unbeaten = 0
             case "drew":
                 for draw in event.drew.draws:
                     self._draw(draw.seat, draw.cards)
@@ -67,16 +91,32 @@ class Memory:
     def _play(self, seat: int, card: Card) -> None:
         self.known[seat] &= ~BIT_OF[card]
         self.counts[seat] -= 1
+        self.fresh[seat] = min(self.fresh[seat], self.hidden(seat))
         self.on_table |= BIT_OF[card]
+
+    def _defend(self, defended: Defended) -> None:
+        self._play(defended.seat, defended.card)
+        attack = BIT_OF[defended.attack_card]
+        self.unbeaten &= ~attack
+        if SUIT_OF[defended.card] != SUIT_OF[defended.attack_card]:
+            self._suspect(defended.seat, attack)
+
+    def _suspect(self, seat: int, unbeaten: CardMask) -> None:
+        """Whoever leaves the only card that is unbeaten seems to hold nothing of its suit above."""
+        if unbeaten.bit_count() == 1:
+            card = next(cards_in(unbeaten))
+            self.missing[seat] |= BEATERS[SUIT_OF[card]][card]
+            self.fresh[seat] = 0
 
     def _take(self, seat: int) -> None:
         self.known[seat] |= self.on_table
         self.counts[seat] += self.on_table.bit_count()
-        self.on_table = 0
+        self.on_table = self.unbeaten = 0
 
     def _draw(self, seat: int, cards: Sequence[Card]) -> None:
         self.known[seat] |= mask_of(card for card in cards if card != NO_CARD)
         self.counts[seat] += len(cards)
+        self.fresh[seat] = min(self.fresh[seat] + len(cards), self.hidden(seat))
         self.stock_count -= len(cards)
 
 

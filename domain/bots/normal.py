@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from domain.bots.playing import attacking, beating, challenging, passing, taking, transferring
-from domain.bots.policy import NORMAL, Policy
+from domain.bots.policy import NORMAL, Phase, Policy
 from domain.bots.sight import Sight, look
 from domain.bots.strength import card_of, pack_all
 from domain.bots.suspicion import illegal_plays
@@ -27,24 +27,30 @@ def choose(view: TableView, history: Sequence[Event], seed: int) -> Move:
 def play(view: TableView, policy: Policy) -> Move:
     """The move of a policy, which does not challenge."""
     moves, sight = view.moves, look(view)
+    phase = policy.at(sight.stock)
     if moves.can_take:
-        return _answer(view, sight, policy)
+        return _answer(view, sight, phase)
     if not view.table:
-        return attacking(card_of(policy.lead(sight.hand, sight.stock), sight.trump_suit))
+        return attacking(card_of(phase.lead(sight.hand), sight.trump_suit))
     fitting = pack_all(moves.attack, sight.trump_suit)
-    weak = 0 if view.taking else sight.weak
-    card = policy.throw(fitting, sight.stock, taking=view.taking, weak=weak)
+    card = 0
+    if fitting:
+        card = phase.give(fitting) if view.taking else phase.throw(fitting, sight.weak)
     return attacking(card_of(card, sight.trump_suit)) if card else passing()
 
 
-def _answer(view: TableView, sight: Sight, policy: Policy) -> Move:
+def _answer(view: TableView, sight: Sight, phase: Phase) -> Move:
     """As the defender: beat, transfer or take, whichever is worth most."""
-    plan, value = policy.answer(sight.hand, sight.unbeaten, sight.table, sight.ranks, sight.stock)
-    if view.moves.transfer:
-        card, worth = policy.transfer(sight.hand, sight.led, sight.stock)
-        if worth > value:
-            return transferring(card_of(card, sight.trump_suit))
+    plan = phase.answer(
+        sight.hand,
+        sight.unbeaten,
+        sight.table,
+        sight.ranks,
+        transfer=bool(view.moves.transfer),
+    )
     if not plan:
         return taking()
     target, card = plan[0]
+    if not target:
+        return transferring(card_of(card, sight.trump_suit))
     return beating(card_of(target, sight.trump_suit), card_of(card, sight.trump_suit))

@@ -8,6 +8,7 @@ compare these numbers. They were found by play against itself and against the ea
 Cards are packed by strength (`domain.bots.strength`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -15,7 +16,6 @@ from domain.bots.strength import BEATS, MATES, PLAIN, RANK, Packed
 
 Plan: TypeAlias = list[tuple[Packed, Packed]]
 """What to beat with what: (attack card, card)."""
-
 
 _FAR: Final = 1e9
 
@@ -55,29 +55,27 @@ class Worths:
         }
 
 
-class Policy:
-    """A way to play: which card to lead, throw in or beat with, and when to take."""
+class Phase:
+    """A way to play in one phase: which card to lead, throw in or beat with, and when to take."""
 
-    __slots__ = ("_few", "_phases", "_press")
+    __slots__ = ("_give", "_pair", "_press", "_quiet", "_throw", "_worth", "_worths")
 
-    def __init__(self, end: Worths, late: Worths, early: Worths, *, few: int, press: float) -> None:
-        """Play by these worths: with no stock, with up to ``few`` cards in it, and with more.
+    def __init__(self, worths: Worths, press: float) -> None:
+        """Play by these worths.
 
         ``press``: how much rather a card is thrown in that seems to cost the defender a trump.
         """
+        self._worths = worths
+        self._pair, self._quiet = worths.pair, worths.quiet
+        self._throw, self._give = worths.throw, worths.give
         self._press = press
-        self._few = few
-        self._phases = tuple((worths, worths.of_cards()) for worths in (end, late, early))
-        for _, worth in self._phases:  # the weakest card is the cheapest, which the choices use
-            assert [*worth.values()] == sorted(worth.values())
+        self._worth = worth = worths.of_cards()
+        # the weakest card is the cheapest, which the choices use
+        assert [*worth.values()] == sorted(worth.values())
 
-    def _phase(self, stock: int) -> tuple[Worths, dict[Packed, float]]:
-        return self._phases[0 if not stock else 1 if stock <= self._few else 2]
-
-    def lead(self, hand: Packed, stock: int) -> Packed:
-        """The card to lead; ``stock`` is the number of cards in the stock."""
-        worths, worth = self._phase(stock)
-        pair = worths.pair
+    def lead(self, hand: Packed) -> Packed:
+        """The card to lead."""
+        worth, pair = self._worth, self._pair
         best, least = 0, _FAR
         while hand:
             card = hand & -hand
@@ -92,14 +90,12 @@ class Policy:
             hand ^= mates & PLAIN or card
         return best
 
-    def throw(self, fitting: Packed, stock: int, *, taking: bool, weak: Packed = 0) -> Packed:
-        """The card of ``fitting`` to throw in, or 0 for none.
+    def throw(self, fitting: Packed, weak: Packed) -> Packed:
+        """The card of ``fitting``, which has some, to throw in; 0 for none.
 
         ``weak`` are cards that the defender seems to have nothing plain against.
         """
-        if not fitting:
-            return 0
-        worths, worth = self._phase(stock)
+        worth = self._worth
         best = fitting & -fitting
         price = worth[best]
         weak &= fitting
@@ -107,31 +103,55 @@ class Policy:
             pressing = weak & -weak
             if worth[pressing] - self._press < price:
                 best, price = pressing, worth[pressing] - self._press
-        return best if price < (worths.give if taking else worths.throw) else 0
+        return best if price < self._throw else 0
+
+    def give(self, fitting: Packed) -> Packed:
+        """The same where the defender takes."""
+        card = fitting & -fitting
+        return card if self._worth[card] < self._give else 0
 
     def answer(
-        self, hand: Packed, unbeaten: list[Packed], table: Packed, ranks: Packed, stock: int
-    ) -> tuple[Plan, float]:
-        """What the defender beats with what, and what it is worth; no plan is to take.
+        self,
+        hand: Packed,
+        unbeaten: Sequence[Packed],
+        table: Packed,
+        ranks: Packed,
+        *,
+        transfer: bool = False,
+    ) -> Plan:
+        """What the defender beats with what; nothing is to take, and to beat 0 is to transfer.
 
-        ``table`` are all cards on it, ``ranks`` all cards of a rank that is on it.
+        ``table`` are all cards on it, ``ranks`` all cards of a rank that is on it; ``transfer``:
+        whether the defender may.
         """
-        worths, worth = self._phase(stock)
-        taken = -worths.turn - worths.burden * table.bit_count()
-        while table:
-            card = table & -table
-            table ^= card
-            taken += worth[card]
+        plan, value = self._beat(hand, unbeaten, ranks)
+        passed_on = hand & MATES[unbeaten[0]] if transfer else 0
+        if not plan and not passed_on:
+            return plan
+        taken = self._taken(table)
+        if value < taken:
+            plan, value = [], taken
+        card = passed_on & -passed_on
+        if card and self._worths.transfer - self._worth[card] > value:
+            return [(0, card)]
+        return plan
+
+    def _beat(self, hand: Packed, unbeaten: Sequence[Packed], ranks: Packed) -> tuple[Plan, float]:
+        """How to beat everything, the hardest first, and what that is worth; no plan if it cannot.
+
+        A card of a rank that is on the table already is rather spent.
+        """
+        worth, quiet = self._worth, self._quiet
         plan: Plan = []
         value = 0.0
-        for target in sorted(unbeaten, reverse=True):  # the hardest first
+        for target in unbeaten if len(unbeaten) == 1 else sorted(unbeaten, reverse=True):
             options = BEATS[target] & hand
             if not options:
-                return [], taken
+                return [], -_FAR
             card = options & -options
             price = worth[card]
             if not card & ranks:
-                price += worths.quiet
+                price += quiet
                 known = options & ranks
                 if known and worth[known & -known] < price:
                     card = known & -known
@@ -140,14 +160,37 @@ class Policy:
             hand ^= card
             ranks |= MATES[card]
             value -= price
-        return (plan, value) if value >= taken else ([], taken)
+        return plan, value
 
-    def transfer(self, hand: Packed, led: Packed, stock: int) -> tuple[Packed, float]:
-        """The card to transfer the attack with (0 where there is none), and what it is worth."""
-        worths, worth = self._phase(stock)
-        options = hand & MATES[led]
-        card = options & -options
-        return (card, worths.transfer - worth[card]) if card else (0, -_FAR)
+    def _taken(self, table: Packed) -> float:
+        """What it is worth to take these cards."""
+        worths, worth = self._worths, self._worth
+        value = -worths.turn - worths.burden * table.bit_count()
+        while table:
+            card = table & -table
+            table ^= card
+            value += worth[card]
+        return value
+
+
+class Policy:
+    """A way to play through a whole match."""
+
+    __slots__ = ("_early", "_end", "_few", "_late")
+
+    def __init__(self, end: Worths, late: Worths, early: Worths, *, few: int, press: float) -> None:
+        """Play by these worths: with no stock, with up to ``few`` cards in it, and with more.
+
+        ``press`` as for `Phase`.
+        """
+        self._end, self._late, self._early = (Phase(w, press) for w in (end, late, early))
+        self._few = few
+
+    def at(self, stock: int) -> Phase:
+        """How to play with so many cards in the stock."""
+        if not stock:
+            return self._end
+        return self._late if stock <= self._few else self._early
 
 
 NORMAL: Final = Policy(

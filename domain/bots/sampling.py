@@ -1,16 +1,20 @@
 """Ways in which the cards that a seat has not seen may lie (R14.4)."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from domain.bots.memory import Memory
 from domain.bots.sight import look
 from domain.bots.strength import Packed, pack, singles
-from domain.bots.world import World
+from domain.bots.world import Variant, World
 from domain.state import ATTACK_CARDS_MAX, ATTACK_CARDS_MAX_OPENING
 from durak.v1.settings_pb2 import ThrowIn
 from durak.v1.table_pb2 import TableView
 
 _MASK: Final = (1 << 64) - 1
+BELIEF: Final = 0.8
+"""How far a seat is believed not to hold what it seems to be missing: normal bots are right in four
+cases of five (docs/bots.md)."""
 
 
 class Chance:
@@ -22,6 +26,11 @@ class Chance:
         """``seed`` is any number; its lowest 64 bits count."""
         self._state = seed & _MASK
 
+    def below(self, count: int) -> int:
+        """A number from 0 up to ``count``, which is left out."""
+        self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
+        return (self._state >> 33) % count
+
     def shuffle(self, cards: list[Packed]) -> None:
         """Shuffle in place (Fisher-Yates)."""
         state = self._state
@@ -32,34 +41,67 @@ class Chance:
         self._state = state
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The cards of a hand that are not known.
+
+    ``count`` of them, of which the last ``fresh`` may have come after it seemed to be ``missing``
+    some cards.
+    """
+
+    seat: int
+    count: int
+    fresh: int
+    missing: Packed
+
+
 class Worlds:
-    """The worlds that agree with all that a seat knows, each as likely as the next."""
+    """The worlds that agree with all that a seat knows.
+
+    Each is as likely as the next, but for hands that seem to be missing cards.
+    """
 
     def __init__(self, view: TableView, memory: Memory) -> None:
         """Take what is known from the view of the seat and what it remembers."""
         trump_suit = view.trump_suit - 1
         self._base = _base(view, [pack(cards, trump_suit) for cards in memory.known])
-        self._unseen = singles(pack(memory.unseen, trump_suit))
+        unseen = pack(memory.unseen, trump_suit)
+        self._unseen = singles(unseen)
         self._bottom = singles(pack(memory.under_stock, trump_suit))
-        seats = range(len(memory.counts))
-        self._hidden = [(seat, memory.hidden(seat)) for seat in seats if memory.hidden(seat)]
+        self._hidden = [
+            Hidden(seat, count, memory.fresh[seat], pack(memory.missing[seat], trump_suit) & unseen)
+            for seat in range(len(memory.counts))
+            if (count := memory.hidden(seat))
+        ]
 
     @property
     def is_one(self) -> bool:
         """The place of every card is known."""
-        return not self._hidden or self._hidden[0][1] == len(self._unseen)
+        return not self._hidden or self._hidden[0].count == len(self._unseen)
 
     def draw(self, chance: Chance) -> World:
         """One of them."""
         world = self._base.copy()
         cards = self._unseen.copy()
         chance.shuffle(cards)
-        for seat, count in self._hidden:
-            for card in cards[:count]:
-                world.hands[seat] |= card
-            del cards[:count]
+        for hidden in self._hidden:
+            if hidden.missing:
+                _put_off(cards, hidden, chance)
+            for card in cards[: hidden.count]:
+                world.hands[hidden.seat] |= card
+            del cards[: hidden.count]
         world.stock = self._bottom + cards
         return world
+
+
+def _put_off(cards: list[Packed], hidden: Hidden, chance: Chance) -> None:
+    """Change cards that the hand seems to be missing, as far as that is believed, for others."""
+    others = [card for card in cards[hidden.count :] if not card & hidden.missing]
+    for place in range(hidden.count - hidden.fresh):
+        card = cards[place]
+        if card & hidden.missing and others and chance.below(100) < 100 * BELIEF:
+            other = cards.index(others.pop())
+            cards[place], cards[other] = cards[other], card
 
 
 def _base(view: TableView, hands: list[Packed]) -> World:
@@ -70,10 +112,10 @@ def _base(view: TableView, hands: list[Packed]) -> World:
         hands,
         [],
         view.attacker,
-        throw_in_all=settings.throw_in == ThrowIn.THROW_IN_ALL,
-        transfers=settings.transfer,
-        draw_allowed=settings.draw_allowed,
-        attacks_max=ATTACK_CARDS_MAX_OPENING if is_opening else ATTACK_CARDS_MAX,
+        Variant(
+            settings.throw_in == ThrowIn.THROW_IN_ALL, settings.transfer, settings.draw_allowed
+        ),
+        ATTACK_CARDS_MAX_OPENING if is_opening else ATTACK_CARDS_MAX,
     )
     sight = look(view)
     world.in_play = [seat.seat for seat in view.seats if not seat.place]

@@ -24,11 +24,6 @@ class Sight:
     ranks: Packed
     weak: Packed
 
-    @property
-    def led(self) -> Packed:
-        """A card of the rank that was led, where nothing is beaten yet."""
-        return self.unbeaten[0]
-
 
 def look(view: TableView) -> Sight:
     """What the view shows of hand and table."""

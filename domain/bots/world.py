@@ -8,14 +8,22 @@ play-out needs; real matches are decided by `domain.decide`.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from domain.bots.policy import Policy
+from domain.bots.policy import Phase, Policy
 from domain.bots.strength import BEATS, MATES, PLAIN, TRUMPS, Packed
 from domain.deal import HAND_SIZE
 from domain.state import ATTACK_CARDS_MAX, DRY_BOUTS_MAX
 
 DRAW: Final = -1
+
+
+class Variant(NamedTuple):
+    """The kind of durak: what the settings of the table say of play."""
+
+    throw_in_all: bool = True
+    transfers: bool = False
+    draw_allowed: bool = True
 
 
 class World:
@@ -36,7 +44,6 @@ class World:
         "bouts",
         "cap",
         "defender",
-        "draw_allowed",
         "dry_bouts",
         "hands",
         "in_play",
@@ -45,9 +52,8 @@ class World:
         "stock",
         "table",
         "taking",
-        "throw_in_all",
-        "transfers",
         "unbeaten",
+        "variant",
         "weak",
     )
 
@@ -57,16 +63,14 @@ class World:
     unbeaten: list[Packed]
     table: Packed
     ranks: Packed
+    weak: Packed
 
     def __init__(
         self,
         hands: list[Packed],
         stock: list[Packed],
         attacker: int,
-        *,
-        throw_in_all: bool = True,
-        transfers: bool = False,
-        draw_allowed: bool = True,
+        variant: Variant,
         attacks_max: int = ATTACK_CARDS_MAX,
     ) -> None:
         """The start of a bout in which all of these seats are in play."""
@@ -74,55 +78,73 @@ class World:
         self.stock = stock
         self.in_play = list(range(len(hands)))
         self.attacker = attacker
-        self.throw_in_all = throw_in_all
-        self.transfers = transfers
-        self.draw_allowed = draw_allowed
+        self.variant = variant
         self.attacks_max = attacks_max
         self.dry_bouts = 0
         self.bouts = 0
-        self.clear()
-
-    def clear(self) -> None:
-        """Begin a bout."""
-        self.table = self.ranks = self.weak = 0
-        self.unbeaten = []
-        self.attacks = 0
-        self.beaten = self.taking = False
-        self.passed = 0
-        self._face(self.after(self.attacker))
+        self._clear()
 
     def copy(self) -> World:
         """An independent copy."""
         twin = World.__new__(World)
-        for slot in World.__slots__:
-            setattr(twin, slot, getattr(self, slot))
         twin.hands = self.hands.copy()
         twin.stock = self.stock.copy()
-        twin.in_play = self.in_play.copy()
+        twin.in_play = self.in_play  # replaced, never changed
+        twin.attacker = self.attacker
+        twin.variant = self.variant
+        twin.attacks_max = self.attacks_max
+        twin.dry_bouts = self.dry_bouts
+        twin.bouts = self.bouts
+        twin.table = self.table
+        twin.ranks = self.ranks
+        twin.weak = self.weak
         twin.unbeaten = self.unbeaten.copy()
+        twin.attacks = self.attacks
+        twin.beaten = self.beaten
+        twin.taking = self.taking
+        twin.passed = self.passed
+        twin.defender = self.defender
+        twin.cap = self.cap
         return twin
 
     def after(self, seat: int) -> int:
         """The next seat in play."""
         in_play = self.in_play
+        if len(in_play) == 2:
+            return in_play[0] if in_play[1] == seat else in_play[1]
         at = in_play.index(seat) + 1
         return in_play[at] if at < len(in_play) else in_play[0]
 
+    def _clear(self) -> None:
+        """Begin a bout."""
+        self.table = self.ranks = self.weak = 0
+        self.unbeaten = []
+        self.attacks = self.passed = 0
+        self.beaten = self.taking = False
+        self._face(self.after(self.attacker))
+
     def _face(self, defender: int) -> None:
         self.defender = defender
-        self.cap = min(self.hands[defender].bit_count(), self.attacks_max)
+        held = self.hands[defender].bit_count()
+        self.cap = min(held, self.attacks_max)
 
     # --- moves ---------------------------------------------------------------------------------
 
     def attack(self, seat: int, card: Packed) -> None:
         """Lead, or throw in."""
-        self._lay(seat, card)
+        self.hands[seat] ^= card
+        self.table |= card
+        self.ranks |= MATES[card]
+        self.passed = 0
         self.unbeaten.append(card)
         self.attacks += 1
 
     def beat(self, target: Packed, card: Packed) -> None:
         """Beat one attack card."""
-        self._lay(self.defender, card)
+        self.hands[self.defender] ^= card
+        self.table |= card
+        self.ranks |= MATES[card]
+        self.passed = 0
         self.unbeaten.remove(target)
         self.beaten = True
         if card & TRUMPS:
@@ -137,74 +159,73 @@ class World:
 
     def can_transfer(self) -> bool:
         """R6.1 and R6.2, but for holding a card of the rank."""
-        if not self.transfers or self.beaten or self.taking:
+        if not self.variant.transfers or self.beaten or self.taking:
             return False
         held = self.hands[self.after(self.defender)].bit_count()
         return min(held, self.attacks_max) > self.attacks
-
-    def _lay(self, seat: int, card: Packed) -> None:
-        self.hands[seat] ^= card
-        self.table |= card
-        self.ranks |= MATES[card]
-        self.passed = 0
 
     # --- playing on ----------------------------------------------------------------------------
 
     def play_out(self, policy: Policy) -> int:
         """Play to the end. Gives the durak's seat, or DRAW; `in_play` are the last in play."""
         while True:
-            self._play_bout(policy)
-            durak = self._close()
+            durak = self.play_bout(policy)
             if durak is not None:
                 return durak
 
-    def _play_bout(self, policy: Policy) -> None:
-        """Until nobody adds anything."""
+    def play_bout(self, policy: Policy) -> int | None:
+        """Play until nobody adds anything, and close the bout. None if the match goes on."""
+        phase = policy.at(len(self.stock))
         if not self.attacks:
-            self.attack(self.attacker, policy.lead(self.hands[self.attacker], len(self.stock)))
+            self.attack(self.attacker, phase.lead(self.hands[self.attacker]))
         while True:
             if self.unbeaten and not self.taking:
-                self._answer(policy)
-            if self.attacks >= self.cap or not self._throw_in(policy):
-                return
+                self._answer(phase)
+            if self.attacks >= self.cap or not self._throw_in(phase):
+                return self._close()
 
-    def _answer(self, policy: Policy) -> None:
+    def _answer(self, phase: Phase) -> None:
         """The defender beats everything, transfers, or takes."""
-        hand = self.hands[self.defender]
-        stock = len(self.stock)
-        plan, value = policy.answer(hand, self.unbeaten, self.table, self.ranks, stock)
-        if self.transfers and self.can_transfer():
-            card, worth = policy.transfer(hand, self.unbeaten[0], stock)
-            if card and worth > value:
-                self.transfer(card)
-                self._answer(policy)
-                return
-        self.taking = not plan
-        for target, card in plan:
-            self.beat(target, card)
+        hands, defender, table, ranks = self.hands, self.defender, self.table, self.ranks
+        transfer = self.can_transfer() if self.variant.transfers else False
+        plan = phase.answer(hands[defender], self.unbeaten, table, ranks, transfer=transfer)
+        if not plan:
+            self.taking = True
+            return
+        if not plan[0][0]:
+            self.transfer(plan[0][1])
+            self._answer(phase)
+            return
+        for target, card in plan:  # `beat` for all at once
+            hands[defender] ^= card
+            table |= card
+            ranks |= MATES[card]
+            if card > PLAIN:
+                self.weak |= BEATS[target] & PLAIN
+        self.table, self.ranks = table, ranks
+        self.unbeaten = []
+        self.beaten = True
+        self.passed = 0
 
-    def _throw_in(self, policy: Policy) -> bool:
+    def _throw_in(self, phase: Phase) -> bool:
         """Let the throwers add one card, if any wants to."""
-        ranks, stock, taking = self.ranks, len(self.stock), self.taking
-        weak = 0 if taking else self.weak
-        for seat in self._throwers():
-            fitting = self.hands[seat] & ranks
-            if fitting and not self.passed >> seat & 1:
-                card = policy.throw(fitting, stock, taking=taking, weak=weak)
+        hands, ranks, passed, taking = self.hands, self.ranks, self.passed, self.taking
+        for seat in (self.attacker,) if len(self.in_play) == 2 else self._throwers():
+            fitting = hands[seat] & ranks
+            if fitting and not (passed and passed >> seat & 1):
+                card = phase.give(fitting) if taking else phase.throw(fitting, self.weak)
                 if card:
                     self.attack(seat, card)
                     return True
         return False
 
     def _throwers(self) -> list[int]:
-        """Who may throw in (R5.2), from the attacker on clockwise."""
+        """Who of three or more may throw in (R5.2), from the attacker on clockwise."""
         in_play = self.in_play
-        if len(in_play) == 2:
-            return [self.attacker]
         at = in_play.index(self.attacker)
         order = in_play[at:] + in_play[:at]
         order.remove(self.defender)
-        if self.throw_in_all or len(in_play) == 3:
+        if self.variant.throw_in_all or len(in_play) == 3:
             return order
         at = in_play.index(self.defender)
         beside = (in_play[at - 1], self.after(self.defender))
@@ -230,7 +251,7 @@ class World:
             if len(holding) < 2:
                 if holding:
                     return holding[0]
-                return DRAW if self.draw_allowed else defender
+                return DRAW if self.variant.draw_allowed else defender
             if len(holding) < len(in_play):
                 while not hands[leader]:
                     leader = self.after(leader)
@@ -238,18 +259,26 @@ class World:
         if self.dry_bouts >= DRY_BOUTS_MAX:
             return DRAW
         self.attacker = leader
-        self.clear()
+        self._clear()
         return None
 
     def _draw(self) -> None:
         """Fill up the hands: the attacker first, the defender last (R8)."""
-        hands, stock = self.hands, self.stock
-        at = self.in_play.index(self.attacker)
-        order = self.in_play[at:] + self.in_play[:at]
-        order.remove(self.defender)
-        order.append(self.defender)
-        for seat in order:
-            need = HAND_SIZE - hands[seat].bit_count()
-            while need > 0 and stock:
-                hands[seat] |= stock.pop()
-                need -= 1
+        in_play, defender = self.in_play, self.defender
+        if len(in_play) == 2:
+            self._fill(self.attacker)
+        else:
+            at = in_play.index(self.attacker)
+            for seat in in_play[at:] + in_play[:at]:
+                if seat != defender:
+                    self._fill(seat)
+        self._fill(defender)
+
+    def _fill(self, seat: int) -> None:
+        hand, stock = self.hands[seat], self.stock
+        need = min(HAND_SIZE - hand.bit_count(), len(stock))
+        if need > 0:
+            for card in stock[-need:]:
+                hand |= card
+            del stock[-need:]
+            self.hands[seat] = hand

@@ -48,6 +48,9 @@ def test_a_rate_has_its_interval_over_the_deals() -> None:
 
 
 def test_R14_the_normal_bot_beats_the_easy_one() -> None:
-    """The share is about 0.63; of 300 deals fewer than 0.54 is worse than 4 standard errors."""
-    wins = [play_deal(settings(), NORMAL, EASY, seed=9, number=n).score for n in range(300)]
-    assert rate(wins).mean > 0.54
+    """The share is about 0.62; of 60 deals fewer than 0.5 is worse than 2 standard errors.
+
+    The deals are always the same ones, so the test does not waver.
+    """
+    wins = [play_deal(settings(), NORMAL, EASY, seed=9, number=n).score for n in range(60)]
+    assert rate(wins).mean > 0.5

@@ -7,21 +7,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from domain.bots import BOTS, choose
+from domain.bots import BOTS, choose, endings, hard
+from domain.bots.appraisal import APPRAISALS
 from domain.bots.arena import play_deal, rate
 from domain.bots.endings import is_ending, position
 from domain.bots.memory import remember
+from domain.bots.playing import attacking, transferring
 from domain.bots.sampling import Chance, Worlds
 from domain.bots.strength import Packed, pack, pack_all
+from domain.bots.world import Variant, World
 from domain.cards import cards_in, deck_cards
 from domain.endgame import Move as Choice
 from domain.endgame import MoveKind, Position, Role, evaluate_moves
 from domain.view import redact, seats_in, table_view
 from durak.v1.events_pb2 import Event
-from durak.v1.settings_pb2 import BotLevel, Settings
+from durak.v1.settings_pb2 import BotLevel, Deck, Settings
 from durak.v1.table_pb2 import PHASE_PLAYING, Move, TableView
+from tests.domain.endings import ending
 from tests.domain.random_play import all_settings, dealt_by_seed, step
-from tests.domain.tables import Table, settings
+from tests.domain.tables import CARD_NAMED, LETTERS, Table, cards, dealt, settings
 
 HARD = BotLevel.BOT_LEVEL_HARD
 NORMAL = BotLevel.BOT_LEVEL_NORMAL
@@ -44,7 +48,7 @@ def moments(wanted: Settings, number: int) -> Iterator[tuple[Table, int]]:
 # --- worlds -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("index", range(3, 832, 83))
+@pytest.mark.parametrize("index", range(3, 832, 166))
 def test_every_world_agrees_with_what_the_seat_knows(index: int) -> None:
     wanted = list(all_settings())[index]
     deck = pack_all(deck_cards(wanted.deck), 0).bit_count()
@@ -106,6 +110,45 @@ def test_every_unseen_card_is_as_likely_to_be_in_the_hand() -> None:
         assert abs(held / 3000 - 6 / 29) < 0.037
 
 
+def test_a_card_that_a_hand_seems_to_be_missing_is_believed_to_be_elsewhere() -> None:
+    """B took 6♥ and so seems to have no heart, of which A has not seen eight.
+
+    Without that each would be in B's hand in 6 of 28 worlds: B holds 6 of the 28 unseen cards. As
+    it is, in a fifth of that and a little more, for a heart can come for another heart. 1,000 draws
+    of eight cards are within 0.02 of the mean by 5 standard errors.
+    """
+    table = dealt("6♠ 6♥ 6♦ 6♣ 9♦ 9♣", "7♣ 7♦ 8♦ 8♣ 10♦ J♦", trump="A♠", stock="J♣")
+    table.play("A: 6♥", "B: take", "A: pass")
+    view, history = seen(table, 0)
+    memory = remember(history, 0)
+    worlds, chance = Worlds(view, memory), Chance(5)
+    hearts = pack_all(cards("7♥ 8♥ 9♥ 10♥ J♥ Q♥ K♥ A♥"), table.match.trump_suit)
+    held = sum((worlds.draw(chance).hands[1] & hearts).bit_count() for _ in range(1000))
+    assert 0.2 * 6 / 28 - 0.02 < held / 8000 < 0.2 * 6 / 28 + 0.03
+
+
+# --- appraisal ----------------------------------------------------------------------------------
+
+
+def chance_of(hand: str, other: str, stock: int, deck: Deck.ValueType = Deck.DECK_36) -> float:
+    """What the first of two seats, who leads, may hope for; spades are trumps."""
+    hands = [pack_all(cards(words), 3) for words in (hand, other)]
+    world = World(hands, [1] * stock, 0, Variant())
+    chance, other_chance = (APPRAISALS[deck].chance(world, seat) for seat in (0, 1))
+    assert chance + other_chance == pytest.approx(1)  # one of two seats is the durak
+    return chance
+
+
+@pytest.mark.parametrize("deck", APPRAISALS)
+@pytest.mark.parametrize("stock", [1, 4, 10, 16])
+def test_better_cards_give_a_better_chance(deck: Deck.ValueType, stock: int) -> None:
+    plain = "9♣ 10♣ J♣ Q♣ 10♥"
+    assert chance_of(plain + " A♠", plain + " 9♥", stock, deck) > 0.55
+    assert chance_of(plain + " 9♥", plain + " A♠", stock, deck) < 0.5
+    assert chance_of(plain + " A♥", plain + " 9♥", stock, deck) > 0.5
+    assert chance_of(plain, plain + " 9♥ 9♦", stock, deck) > 0.5  # fewer cards, too
+
+
 # --- endings ------------------------------------------------------------------------------------
 
 
@@ -155,7 +198,7 @@ def test_R14_4_with_two_seats_and_no_stock_no_move_gives_a_result_away(
 ) -> None:
     wanted = settings(seats=seats, transfer=transfer, draw_allowed=draw_allowed)
     judged = 0
-    for number in range(12):
+    for number in range(5):
         for table, seat in moments(wanted, number):
             view, history = seen(table, seat)
             choices = len(view.moves.attack) + len(view.moves.defend) + view.moves.can_take
@@ -164,22 +207,55 @@ def test_R14_4_with_two_seats_and_no_stock_no_move_gives_a_result_away(
             exact = true_position(table)
             assert position(view, remember(history, seat)) == exact
             cards_in_play = exact.attacker_hand | exact.defender_hand
-            if cards_in_play.bit_count() > 9:
+            if cards_in_play.bit_count() > 8:
                 continue
             values = evaluate_moves(exact)
             chosen = as_choice(choose(HARD, view, history, number))
             assert values[chosen].value == max(found.value for found in values.values())
             judged += 1
-    assert judged > 20
+    assert judged > 5
+
+
+def hard_move(table: Table, letter: str) -> Move:
+    return choose(HARD, *seen(table, LETTERS.index(letter)), 1)
+
+
+def test_R15_the_hard_bot_transfers_for_a_draw_rather_than_take() -> None:
+    """A has led 6♥ and holds 7♥ 9♣; spades are trumps.
+
+    If B takes, A lays 7♥ and then 9♣, which neither 6♣ nor 6♥ nor 7♥ beats, and is out. Once B has
+    transferred with 6♣ both hands run empty.
+    """
+    table = ending("6♥ 7♥ 9♣", "6♣", trump="♠", transfer=True)
+    table.play("A: 6♥")
+    assert hard_move(table, "B") == transferring(CARD_NAMED["6♣"])
+    table.play("B: transfer 6♣")
+    # To beat both cards is the draw; if A took them, B would be out.
+    assert hard_move(table, "A").WhichOneof("kind") == "defend"
+
+
+def test_R14_4_the_hard_bot_leads_a_trump_where_that_wins() -> None:
+    """A holds 7♥ and the trump 6♠, B 8♥ 9♣.
+
+    After 7♥ from A, B beats it and leads 9♣, which A beats with the last card: a draw. After 6♠, B
+    has to take; then 7♥ is A's last card, and B has cards left whatever B does.
+    """
+    table = ending("7♥ 6♠", "8♥ 9♣", trump="♠")
+    assert hard_move(table, "A") == attacking(CARD_NAMED["6♠"])
+    assert choose(NORMAL, *seen(table, 0), 1) == attacking(CARD_NAMED["7♥"])
 
 
 # --- play ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("opponent", [BotLevel.BOT_LEVEL_EASY, NORMAL])
-def test_R14_4_the_hard_bot_beats_the_others(opponent: BotLevel.ValueType) -> None:
-    """The share is 0.7 or more; these deals are always the same ones."""
-    deals = [play_deal(settings(), BOTS[HARD], BOTS[opponent], seed=4, number=n) for n in range(5)]
+def test_R14_4_the_hard_bot_beats_the_others(
+    opponent: BotLevel.ValueType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even with a fraction of its thought. These deals are always the same ones."""
+    monkeypatch.setattr(hard, "BOUTS", 200)
+    monkeypatch.setattr(endings, "BUDGET", 2000)
+    deals = [play_deal(settings(), BOTS[HARD], BOTS[opponent], seed=4, number=n) for n in range(12)]
     assert rate([deal.score for deal in deals]).mean > 0.5
 
 

@@ -67,6 +67,34 @@ def test_R3_3_the_last_card_dealt_is_known_to_all() -> None:
     assert memory.unseen.bit_count() == 17
 
 
+def missing(memory: Memory, letter: str) -> str:
+    return names(cards_in(memory.missing[LETTERS.index(letter)]))
+
+
+def test_R14_4_who_takes_a_card_seems_to_be_missing_what_beats_it_plainly() -> None:
+    table = dealt("6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♣ 7♦ 8♦ 9♦ 10♦ J♦", trump="A♠")
+    table.play("A: 10♥", "B: take")
+    memory = memory_of(table, "A")
+    assert missing(memory, "B") == "J♥ Q♥ K♥ A♥"
+    assert missing(memory, "A") == ""
+
+
+def test_R14_4_who_spends_a_trump_seems_so_too_until_new_cards_come() -> None:
+    table = dealt("6♠ 7♥ 9♥ 9♣ J♣ Q♣", "7♠ 9♠ 6♣ 7♣ 8♣ 9♦", trump="A♠")
+    table.play("A: Q♣", "B: 9♠ beats Q♣")
+    assert missing(memory_of(table, "A"), "B") == "K♣ A♣"
+    assert memory_of(table, "A").fresh == [0, 0]
+    table.play("A: pass")  # both draw a card
+    assert memory_of(table, "A").fresh == [0, 1]  # the own one is known
+    assert memory_of(table, "A").hidden(1) == 6
+
+
+def test_R14_4_who_takes_several_cards_may_have_been_able_to_beat_some() -> None:
+    table = dealt("6♠ 6♥ 6♦ 8♥ 9♥ 10♥", "7♣ 7♦ 8♦ 9♦ 10♦ J♦", trump="A♠")
+    table.play("A: 6♥", "A: 6♦", "B: take")
+    assert missing(memory_of(table, "A"), "B") == ""
+
+
 def test_nothing_is_known_before_the_deal() -> None:
     with pytest.raises(ValueError, match="dealt"):
         remember([Event()], 0)

@@ -10,7 +10,7 @@ from domain.bots.arena import BotMatch
 from domain.bots.normal import play
 from domain.bots.policy import NORMAL
 from domain.bots.strength import BEATS, MATES, card_of, pack, pack_all, singles
-from domain.bots.world import DRAW, World
+from domain.bots.world import DRAW, Variant, World
 from domain.cards import BEATERS, CARDS, RANK_MASK_OF, cards_in
 from durak.v1.events_pb2 import Event, Outcome
 from durak.v1.settings_pb2 import Deck, Settings
@@ -44,10 +44,8 @@ def world_of(match: BotMatch) -> World:
         [pack_all(cards_in(hand), trump_suit) for hand in state.hands],
         [pack_all([card], trump_suit) for card in state.stock],
         state.attacker,
-        throw_in_all=state.table.throw_in_all,
-        transfers=state.table.transfer,
-        draw_allowed=state.table.draw_allowed,
-        attacks_max=state.attacks_max,
+        Variant(state.table.throw_in_all, state.table.transfer, state.table.draw_allowed),
+        state.attacks_max,
     )
 
 

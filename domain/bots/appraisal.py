@@ -1,0 +1,92 @@
+"""How good a place in a match is while there is a stock (R14.4).
+
+Every hand is given a worth, and the chance to be the durak falls with it: of all seats in play,
+seat s is the durak with a probability in proportion to exp(-worth of s). The numbers are a logistic
+regression over the bouts of matches that the normal bot played against itself (docs/bots.md).
+"""
+
+from math import exp
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from domain.bots.strength import PLAIN, RANK, Packed
+from domain.bots.world import World
+from durak.v1.settings_pb2 import Deck
+
+_LOWEST_RANK: Final = {Deck.DECK_24: 7, Deck.DECK_36: 4, Deck.DECK_52: 0}
+_ACE: Final = 12
+_LOWEST_OF_RANK: Final = sum(1 << 3 * rank for rank in range(13))
+
+
+class Weights(NamedTuple):
+    """What a hand is worth in one phase of a match, in units of log-odds.
+
+    A plain card is worth ``plain + low * d + low2 * d * d``, where d is how far it is below the
+    ace: 0 for an ace, 1 for the lowest rank of the deck; a trump likewise. ``lead`` goes to who
+    attacks next, ``pair`` for each plain card of a rank that the hand has already.
+    """
+
+    lead: float
+    pair: float
+    plain: float
+    low: float
+    low2: float
+    trump: float
+    trump_low: float
+    trump_low2: float
+
+    def of_cards(self, deck: Deck.ValueType) -> dict[Packed, float]:
+        """The worth of every card, by strength."""
+        worth = {}
+        for card, rank in RANK.items():
+            below = (_ACE - rank) / (_ACE - _LOWEST_RANK[deck])
+            if card & PLAIN:
+                worth[card] = self.plain + below * (self.low + below * self.low2)
+            else:
+                worth[card] = self.trump + below * (self.trump_low + below * self.trump_low2)
+        return worth
+
+
+_PHASES: Final = (  # up to so many cards in the stock for each seat
+    (1, Weights(0.313, 0.394, -0.326, -0.216, -0.262, 0.721, -1.262, 0.765)),
+    (3, Weights(0.204, 0.096, -0.154, -0.186, -0.161, 0.533, -1.107, 0.735)),
+    (6, Weights(0.065, 0.027, -0.169, -0.051, -0.038, 0.421, -1.027, 0.669)),
+    (99, Weights(0.054, 0.043, -0.116, 0.069, -0.104, 0.405, -1.014, 0.674)),
+)
+
+
+class Appraisal:
+    """The worth of hands from one deck."""
+
+    __slots__ = ("_phases",)
+
+    def __init__(self, deck: Deck.ValueType) -> None:
+        """For a deck of 24, 36 or 52 cards."""
+        self._phases = [(most, weights, weights.of_cards(deck)) for most, weights in _PHASES]
+
+    def chance(self, world: World, seat: int) -> float:
+        """The chance that ``seat`` is not the durak, where a bout is about to begin."""
+        in_play = world.in_play
+        share = len(world.stock) / len(in_play)
+        weights, worth = next((w, cards) for most, w, cards in self._phases if share <= most)
+        total = own = 0.0
+        for other in in_play:
+            hand = world.hands[other]
+            plain = hand & PLAIN
+            ranks = (plain | plain >> 1 | plain >> 2) & _LOWEST_OF_RANK
+            value = weights.pair * (plain.bit_count() - ranks.bit_count())
+            if other == world.attacker:
+                value += weights.lead
+            while hand:
+                card = hand & -hand
+                hand ^= card
+                value += worth[card]
+            odds = exp(-value)
+            total += odds
+            if other == seat:
+                own = odds
+        return 1.0 - own / total
+
+
+APPRAISALS: Final = MappingProxyType({deck: Appraisal(deck) for deck in _LOWEST_RANK})
+"""By deck."""

@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "practice": "service.cli.practice:practice",
         "rebuild": "service.cli.rebuild:rebuild",
         "replay": "service.cli.log:replay",
+        "review": "service.cli.review:review_command",
         "rules": "service.cli.rules:rules",
         "serve": "service.cli.serve:serve",
         "show": "service.cli.log:show",

@@ -109,3 +109,20 @@ answer-leave = Η αποχώρηση είναι οριστική και τελε
 connection-lost = Η σύνδεση χάθηκε· νέα προσπάθεια …
 connection-back = Η σύνδεση αποκαταστάθηκε.
 come-back = Η παρτίδα συνεχίζεται χωρίς αυτό το τερματικό. Επιστροφή με: durak play --match { $match }
+
+# durak review
+
+review-version = Έκδοση
+review-player = Παίκτης
+review-move = Κίνηση
+review-result = Καλύτερο αποτέλεσμα
+review-better = Καλύτερα
+review-win = νίκη
+review-draw = ισοπαλία
+review-loss = ήττα
+review-undecided = δεν κρίθηκε
+review-attack = παίξιμο { $card }
+review-wait = αναμονή
+review-clock = έληξε ο χρόνος
+review-summary = { $player }: κράτησε το αποτέλεσμα { $kept }, το έχασε { $given }, δεν κρίθηκαν { $undecided }
+review-nothing = Δεν υπάρχει τίποτα να εξεταστεί: καμία κίνηση δεν έγινε με δύο παίκτες και άδεια τράπουλα.

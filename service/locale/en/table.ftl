@@ -110,3 +110,20 @@ answer-leave = Leaving is final and ends the match for everybody. Type “leave�
 connection-lost = The connection is lost; trying again …
 connection-back = The connection is back.
 come-back = The match goes on without this terminal. Come back with: durak play --match { $match }
+
+# durak review
+
+review-version = Version
+review-player = Player
+review-move = Move
+review-result = Best result
+review-better = Better
+review-win = win
+review-draw = draw
+review-loss = loss
+review-undecided = not decided
+review-attack = play { $card }
+review-wait = wait
+review-clock = time was over
+review-summary = { $player }: kept the result { $kept }, gave it away { $given }, not decided { $undecided }
+review-nothing = There is nothing to review: no move was made with two players left and an empty stock.

@@ -109,3 +109,20 @@ answer-leave = Уход окончателен и прервёт партию д
 connection-lost = Связь потеряна; пробуем снова …
 connection-back = Связь восстановлена.
 come-back = Партия продолжается без этого терминала. Вернуться: durak play --match { $match }
+
+# durak review
+
+review-version = Версия
+review-player = Игрок
+review-move = Ход
+review-result = Лучший исход
+review-better = Лучше
+review-win = победа
+review-draw = ничья
+review-loss = поражение
+review-undecided = не решено
+review-attack = сыграть { $card }
+review-wait = подождать
+review-clock = вышло время
+review-summary = { $player }: исход сохранён — { $kept }, упущен — { $given }, не решено — { $undecided }
+review-nothing = Разбирать нечего: ни одного хода не сделано вдвоём при пустой колоде.

@@ -248,15 +248,19 @@ def test_R14_4_the_hard_bot_leads_a_trump_where_that_wins() -> None:
 # --- play ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("opponent", [BotLevel.BOT_LEVEL_EASY, NORMAL])
-def test_R14_4_the_hard_bot_beats_the_others(
-    opponent: BotLevel.ValueType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Even with a fraction of its thought. These deals are always the same ones."""
+def test_R14_4_the_hard_bot_beats_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even with a fraction of its thought. These deals are always the same ones.
+
+    What full thought reaches over thousands of deals stands in docs/bots.md.
+    """
     monkeypatch.setattr(hard, "BOUTS", 200)
-    monkeypatch.setattr(endings, "BUDGET", 2000)
-    deals = [play_deal(settings(), BOTS[HARD], BOTS[opponent], seed=4, number=n) for n in range(12)]
-    assert rate([deal.score for deal in deals]).mean > 0.5
+    monkeypatch.setattr(endings, "BUDGET", 1000)
+    opponents = [BOTS[BotLevel.BOT_LEVEL_EASY], BOTS[NORMAL]] * 10
+    deals = [
+        play_deal(settings(), BOTS[HARD], opponent, seed=4, number=n)
+        for n, opponent in enumerate(opponents)
+    ]
+    assert rate([deal.score for deal in deals]).mean > 0.55
 
 
 def test_the_same_seed_gives_the_same_move() -> None:

@@ -115,7 +115,7 @@ def assert_true_and_whole(memory: Memory, match: Match) -> None:
     assert memory.unseen.bit_count() == hidden + max(0, memory.stock_count - 1)
 
 
-@pytest.mark.parametrize("index", range(0, 832, 64))
+@pytest.mark.parametrize("index", range(0, 832, 104))
 def test_memory_is_true_and_whole_at_every_moment_of_random_matches(index: int) -> None:
     wanted = list(all_settings())[index]
     table = dealt_by_seed(wanted, index)

@@ -62,7 +62,7 @@ def test_a_world_of_two_seats_ends_as_the_match_does(
         draw_allowed=draw_allowed,
         deck=deck,
     )
-    for number in range(25):
+    for number in range(12):
         match = BotMatch(wanted, [normal_player] * 2, number.to_bytes(32, "big"), (1, 2))
         world = world_of(match)
         result = match.play()
@@ -74,7 +74,7 @@ def test_a_world_of_two_seats_ends_as_the_match_does(
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 @pytest.mark.parametrize("throw_in", [1, 2])
 def test_a_world_of_more_seats_loses_no_card_and_ends(seats: int, throw_in: int) -> None:
-    for number in range(25):
+    for number in range(12):
         wanted: Settings = settings(seats=seats, throw_in=throw_in, transfer=bool(number % 2))
         match = BotMatch(wanted, [normal_player] * seats, number.to_bytes(32, "big"), range(seats))
         world = world_of(match)

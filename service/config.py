@@ -69,6 +69,8 @@ class Config(BaseSettings):
     """How fast one caller may call for long; 0 is no limit. Beyond: RATE_LIMITED."""
     caller_calls_burst: Count = 200
     """How many calls one caller may make at once after a rest."""
+    seat_bot_calls: Count = 10
+    """As how many calls seating a bot counts: it plays on by itself."""
     callers_remembered: Count = 100_000
     """For how many callers the rate is kept; beyond, who called longest ago is forgotten."""
     caller_watches_limit: Count = 32

@@ -10,6 +10,7 @@ from durak.v1.table_pb2 import TableView
 from service import commands, fields
 from service.calls import Call
 from service.errors import refuse
+from service.limits import Limits
 from service.live_matches import LiveMatches
 
 Answer = asyncio.Future[TableView]
@@ -24,17 +25,18 @@ class Desk:
     answer.
     """
 
-    def __init__(self, matches: LiveMatches, idle_limit_seconds: int) -> None:
-        """Take commands for `matches`; new tables get the idle limit (R10.8)."""
+    def __init__(self, matches: LiveMatches, limits: Limits) -> None:
+        """Take commands for `matches`; new tables get the idle limit of its settings (R10.8)."""
         self._matches = matches
-        self._idle_limit_seconds = idle_limit_seconds
+        self._limits = limits
+        self._idle_limit_seconds = matches.config.idle_limit_seconds
         run = matches.run
         self.takes: Mapping[str, Take] = {
             "open_table": self._open_table,
             "take_seat": lambda request, call, prefix: run(
                 commands.take_seat(request, call, prefix)
             ),
-            "seat_bot": lambda request, call, prefix: run(commands.seat_bot(request, call, prefix)),
+            "seat_bot": self._seat_bot,
             "leave_match": lambda request, call, prefix: run(
                 commands.leave_match(request, call, prefix)
             ),
@@ -50,6 +52,12 @@ class Desk:
         return self._matches.run(
             commands.open_table(request, call, self._idle_limit_seconds, prefix)
         )
+
+    def _seat_bot(self, request: api.SeatBotRequest, call: Call, prefix: str) -> Answer:
+        command = commands.seat_bot(request, call, prefix)
+        # A bot makes all its moves for this one call, against other bots without a pause.
+        self._limits.charge(call.caller.subject, self._matches.config.seat_bot_calls - 1)
+        return self._matches.run(command)
 
     def _rematch(self, request: api.RematchRequest, call: Call, prefix: str) -> Answer:
         target = fields.rematch(request, prefix)

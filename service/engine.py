@@ -32,7 +32,7 @@ class Engine:
         """Wire it all together; `start` sets it going. Make it inside a running event loop."""
         self.matches = LiveMatches(store, config, now_us)
         self.watches = Watches(self.matches, config)
-        self.desk = Desk(self.matches, config.idle_limit_seconds)
+        self.desk = Desk(self.matches, limits)
         self.thinkers = Thinkers(config.thinking_processes, config.thoughts_limit)
         reviews = Reviews(self.matches, self.thinkers)
         self.servicer = MatchService(self.matches, self.desk, self.watches, reviews, limits)

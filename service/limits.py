@@ -28,6 +28,7 @@ class RateLimit:
     ) -> None:
         """Allow `burst` calls at once and `per_second` for long; 0 is no limit."""
         self._interval_ns = max(1, round(_NANOSECONDS / per_second)) if per_second else 0
+        self.burst = burst
         self._tolerance_ns = self._interval_ns * (burst - 1)
         self._remembered = remembered
         self._clock_ns = clock_ns
@@ -37,16 +38,25 @@ class RateLimit:
         """For how many callers a bucket is kept."""
         return len(self._full_at_ns)
 
-    def spend(self, caller: str) -> float:
-        """Take one call from the bucket: 0, or the seconds to wait if it is empty (none taken)."""
+    @property
+    def interval_seconds(self) -> float:
+        """How long it takes until one more call is allowed."""
+        return self._interval_ns / _NANOSECONDS
+
+    def spend(self, caller: str, calls: int = 1) -> float:
+        """Take calls from the bucket, at most a burst: 0, or the seconds until they are there.
+
+        Where it is to wait, none is taken.
+        """
         if not self._interval_ns:
             return 0.0
         now_ns = self._clock_ns()
-        full_at_ns = self._full_at_ns.get(caller, now_ns)
-        ahead_ns = full_at_ns - now_ns
-        if ahead_ns > self._tolerance_ns:
-            return (ahead_ns - self._tolerance_ns) / _NANOSECONDS
-        self._full_at_ns[caller] = max(full_at_ns, now_ns) + self._interval_ns
+        full_at_ns = max(self._full_at_ns.get(caller, now_ns), now_ns)
+        taken_ns = min(calls, self.burst) * self._interval_ns
+        over_ns = full_at_ns - now_ns + taken_ns - self._interval_ns - self._tolerance_ns
+        if over_ns > 0:
+            return over_ns / _NANOSECONDS
+        self._full_at_ns[caller] = full_at_ns + taken_ns
         self._full_at_ns.move_to_end(caller)
         if len(self._full_at_ns) > self._remembered:
             self._full_at_ns.popitem(last=False)
@@ -90,6 +100,15 @@ class Limits:
         """The call that was counted is over."""
         self.calls -= 1
         self._note_idle()
+
+    def charge(self, caller: str, calls: int) -> None:
+        """Count a call that has begun as so many more, as it makes much work.
+
+        As many at most as the burst has beside the call. Refused: RATE_LIMITED.
+        """
+        beside = self._rate.burst - 1
+        # Repeated, the call itself counts again, before this: it has to wait for that as well.
+        self._spend(caller, min(calls, beside), again=1)
 
     def begin_watch(self, caller: str) -> None:
         """Count a watch, or a session. Refused: RATE_LIMITED, TOO_MANY_WATCHES, OVERLOADED."""
@@ -138,9 +157,10 @@ class Limits:
             self._idle.clear()
             await self._idle.wait()
 
-    def _spend(self, caller: str) -> None:
-        wait_seconds = self._rate.spend(caller)
+    def _spend(self, caller: str, calls: int = 1, *, again: int = 0) -> None:
+        wait_seconds = self._rate.spend(caller, calls)
         if wait_seconds:
+            wait_seconds += again * self._rate.interval_seconds
             refusal = refuse(reasons.ERROR_REASON_RATE_LIMITED, quota="calls").refusal
             raise Refused(refusal, wait_seconds)
 

@@ -10,6 +10,7 @@ import pytest
 
 from domain.match import Match
 from domain.view import redact
+from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import ActorKind
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase
@@ -21,6 +22,7 @@ from tests.service.playing import (
     log_of,
     play_out,
     playing,
+    refused,
     rest_of,
 )
 
@@ -174,3 +176,17 @@ async def test_the_seed_of_a_bot_is_hidden(playing: Playing) -> None:
     shown = (await watch.read()).event.event
     assert shown.seat_taken.bot_level == BotLevel.BOT_LEVEL_EASY
     assert not shown.seat_taken.bot_seed
+
+
+async def test_seating_a_bot_counts_as_several_calls(playing: Playing) -> None:
+    """One account could keep a service busy with nothing but tables of bots."""
+    replica = await playing.replica(
+        caller_calls_per_second=0.001, caller_calls_burst=16, seat_bot_calls=10
+    )
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(3))).match_id  # 1 of 16
+    await ann.seat_bot(match_id)  # 11 of 16
+    async with refused(ErrorReason.ERROR_REASON_RATE_LIMITED):
+        await ann.seat_bot(match_id)
+    bob = await playing.player(replica, "bob")
+    await bob.seat_bot((await bob.open(table_of(3))).match_id)

@@ -69,6 +69,37 @@ def test_who_waits_as_long_as_told_is_let_through() -> None:
             assert rate.spend("ann") == 0
 
 
+def test_many_calls_taken_at_once_are_as_many_one_by_one() -> None:
+    clock = Clock()
+    rate = RateLimit(per_second=10, burst=5, remembered=100, clock_ns=clock)
+    assert rate.spend("ann", 3) == 0
+    assert rate.spend("ann", 3) == pytest.approx(0.1)
+    assert rate.spend("ann", 2) == 0
+    assert rate.spend("ann", 9) == pytest.approx(0.5)  # there are never more than five
+    clock.now += 0.5
+    assert rate.spend("ann", 9) == 0
+
+
+@given(st.integers(1, 12), st.integers(1, 12))
+def test_a_call_that_counts_more_is_let_through_once_it_has_waited_as_told(
+    burst: int, more: int
+) -> None:
+    limits = Limits(Config(caller_calls_per_second=10, caller_calls_burst=burst))
+    clock = Clock()
+    limits._rate = RateLimit(10, burst, 100, clock)  # noqa: SLF001 - with a clock of the test's
+    for _ in range(3):
+        waits = 0
+        while True:
+            try:
+                limits.begin_call("ann")
+                limits.charge("ann", more)
+                break
+            except Refused as refused:
+                clock.now += (refused.retry_after_seconds or 0.0) + 1e-6
+                waits += 1
+        assert waits <= 2  # for the call, and then for what it counts beside
+
+
 def test_the_memory_for_callers_is_bounded() -> None:
     rate = RateLimit(per_second=1, burst=1, remembered=5, clock_ns=Clock())
     for number in range(100):

@@ -169,7 +169,7 @@ class Config(BaseSettings):
     refused as OVERLOADED."""
     reviews_limit: Count = 2
     """Reviews made at the same time. Beyond: OVERLOADED."""
-    review_positions: Count = 20_000
+    review_positions: Count = 50_000
     """Positions that the solver may visit before and after each move of a review."""
     review_seconds: Seconds = 8.0
     """How long a review may take; the moves that are left then are not decided."""

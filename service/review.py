@@ -68,7 +68,8 @@ class Reviews:
         end = time.monotonic() + config.review_seconds
         found = await self._thinkers.think(config.review_seconds, find_endings, records)
         judged = []
-        for played in found:
+        # The last moves come first: they are the easiest, and every one of them shall be decided.
+        for played in reversed(found):
             left = end - time.monotonic()
             try:
                 verdict = await self._thinkers.think(
@@ -77,7 +78,7 @@ class Reviews:
             except LateThoughtError:
                 verdict = Judged()
             judged.append(_message(played, verdict))
-        return judged
+        return judged[::-1]
 
 
 def _message(played: Played, judged: Judged) -> api.ReviewedMove:

@@ -89,6 +89,11 @@ class Limits:
         """Streams that are open to callers without a token."""
         self._idle = asyncio.Event()
 
+    @property
+    def interval_seconds(self) -> float:
+        """The time between calls at the rate at which one caller may call for long."""
+        return self._rate.interval_seconds
+
     def begin_call(self, caller: str) -> None:
         """Count a unary call, or a command of a session. Refused: RATE_LIMITED, OVERLOADED."""
         if self.calls >= self._calls_limit:

@@ -34,6 +34,8 @@ from service.watch import Watch, Watches
 
 Write = Callable[[bytes], Awaitable[None]]
 
+_LONGEST_PAUSE_SECONDS = 1.0
+
 _log = structlog.get_logger()
 
 _VIEW_TAG = bytes((PlaySessionResponse.VIEW_FIELD_NUMBER << 3 | 2,))
@@ -61,6 +63,7 @@ class Session:
         self._watches = watches
         self._limits = limits
         self._requests_limit = watches.config.session_requests_limit
+        self._pause_seconds = min(limits.interval_seconds, _LONGEST_PAUSE_SECONDS)
         self._call = call
         self._out: deque[tuple[bytes, bool]] = deque()  # messages, and whether each is an answer
         self._unanswered = 0
@@ -91,7 +94,8 @@ class Session:
         try:
             async for data in requests:
                 self._unanswered += 1
-                self._take(data)
+                if not self._take(data):
+                    await asyncio.sleep(self._pause_seconds)
                 while self._unanswered >= self._requests_limit:
                     self._may_read.clear()
                     await self._may_read.wait()
@@ -100,26 +104,33 @@ class Session:
             self._end_watches()
             self._has_work.set()
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, data: bytes) -> bool:
+        """Take a request. False: it is nothing, and its answer was as much work as a call's.
+
+        Such requests do not count as calls, so they are read no faster than calls may come.
+        """
         request_id = ""
         try:
             request = PlaySessionRequest.FromString(data)
             kind = request.WhichOneof("kind")
             if kind is None:
                 self._refuse("", _malformed("kind", "is required: exactly one kind of request"))
-                return
+                return False
             body = getattr(request, kind)
             request_id = body.request_id
             if kind == "watch":
                 self._watch(body)
             elif kind == "unwatch":
-                self._unwatch(body)
+                return self._unwatch(body)
             else:
                 self._command(kind, body, request_id)
         except DecodeError:
             self._refuse(request_id, _malformed("", "is not a PlaySessionRequest"))
+            return False
         except Exception as error:  # noqa: BLE001 - answered on the stream, which goes on
             self._refuse(request_id, error)
+            return False
+        return True
 
     def _command(self, kind: str, body: Any, request_id: str) -> None:  # noqa: ANN401 - as `Take`
         self._limits.begin_call(self._call.caller.subject)
@@ -188,7 +199,8 @@ class Session:
         answers, opened.is_answered = not opened.is_answered, True
         self._put(opened.prefix + _varint(len(message)) + message, answers=answers)
 
-    def _unwatch(self, request: SessionUnwatch) -> None:
+    def _unwatch(self, request: SessionUnwatch) -> bool:
+        """End a watch; whether it was open."""
         fields.session_unwatch(request)
         opened = self._open.pop(request.request_id, None)
         version = 0
@@ -199,6 +211,7 @@ class Session:
             if not opened.is_answered:
                 self._unanswered -= 1
         self._put(_watch_ended(request.request_id, version))
+        return opened is not None
 
     def _end_watches(self) -> None:
         for opened in self._open.values():

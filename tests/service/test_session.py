@@ -193,6 +193,22 @@ async def test_a_malformed_request_is_answered_and_the_session_goes_on(
     assert await raw.read() is aio.EOF
 
 
+async def test_what_is_no_call_is_read_no_faster_than_calls_may_come(playing: Playing) -> None:
+    ann = await player_in(playing, caller_calls_per_second=50)
+    call = ann.stub.PlaySession(metadata=ann.metadata)
+    begun = asyncio.get_running_loop().time()
+    for _ in range(5):
+        await call.write(PlaySessionRequest())
+        unwatch = api.SessionUnwatch(request_id=new_id())
+        await call.write(PlaySessionRequest(unwatch=unwatch))
+        malformed = api.SessionWatch(request_id=new_id())
+        await call.write(PlaySessionRequest(watch=malformed))
+    for _ in range(15):
+        assert await call.read() is not aio.EOF
+    assert asyncio.get_running_loop().time() - begun >= 14 / 50
+    await call.done_writing()
+
+
 async def test_a_watch_of_a_session_can_be_ended(playing: Playing) -> None:
     ann = await player_in(playing)
     session = ann.session()

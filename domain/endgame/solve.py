@@ -173,7 +173,7 @@ class Solver:
         slice_ = max(64, budget // 16)
         while self.visited < budget:
             self.cut_short = False
-            for candidate, goal in product(candidates, (0, 1)):
+            for goal, candidate in product((1, 0), candidates):  # one win is all there is to find
                 if stop_at_best and self._decided(candidates):
                     break
                 self._ask(candidate, goal, min(budget, self.visited + slice_))

@@ -1,6 +1,7 @@
 """The bots (R14): they keep to the rules, see what their seat sees, play as their level says.
 
-`DURAK_TEST_MATCHES` says how many matches each level plays; the default is quick.
+`DURAK_TEST_MATCHES` says how many matches each level plays, without a limit on time; the default
+is quick.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ HARD = BotLevel.BOT_LEVEL_HARD
 SPADES = 3
 FREE = [wanted for wanted in all_settings() if not wanted.stake_coins]
 MATCHES = os.environ.get("DURAK_TEST_MATCHES")
+LIMIT_SECONDS = 0 if MATCHES else 120  # 0: none
 
 
 def seen(table: Table, seat: int) -> tuple[TableView, list[Event]]:
@@ -74,6 +76,7 @@ def some_of(wanted: Sequence[Settings], few: int) -> list[tuple[int, Settings]]:
 
 
 @pytest.mark.usefixtures("brisk")
+@pytest.mark.timeout(LIMIT_SECONDS)
 @pytest.mark.parametrize(("level", "few"), [(EASY, 60), (NORMAL_LEVEL, 60), (HARD, 6)])
 def test_bots_play_to_the_end_by_listed_moves_in_all_settings(
     level: BotLevel.ValueType, few: int
@@ -85,6 +88,7 @@ def test_bots_play_to_the_end_by_listed_moves_in_all_settings(
 
 
 @pytest.mark.usefixtures("brisk")
+@pytest.mark.timeout(LIMIT_SECONDS)
 @pytest.mark.parametrize(("level", "few"), [(EASY, 5), (NORMAL_LEVEL, 5), (HARD, 2)])
 def test_R14_5_bots_among_cheats_never_cheat_nor_accuse_the_honest(
     level: BotLevel.ValueType, few: int

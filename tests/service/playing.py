@@ -150,7 +150,7 @@ class Player:
         token = KEY.mint(name, issuer="durak", audience="durak", lifetime_seconds=lifetime_s)
         self.name = name
         self.channel = channel
-        self.metadata = (("authorization", f"Bearer {token}"),)
+        self.metadata: tuple[tuple[str, str], ...] = (("authorization", f"Bearer {token}"),)
         self.stub = api_grpc.MatchServiceStub(channel)
 
     async def call(self, method: str, request: Any) -> Any:

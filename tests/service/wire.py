@@ -32,11 +32,15 @@ class Wire:
         assert task is not None
         self._relays.add(task)
         task.add_done_callback(self._relays.discard)
-        there = (
-            await asyncio.open_unix_connection(self._target)
-            if isinstance(self._target, str)
-            else await asyncio.open_connection(*self._target)
-        )
+        try:
+            there = (
+                await asyncio.open_unix_connection(self._target)
+                if isinstance(self._target, str)
+                else await asyncio.open_connection(*self._target)
+            )
+        except OSError:  # nobody is there
+            writer.transport.abort()
+            return
         pair = {writer, there[1]}
         self._pairs |= pair
         try:

@@ -1,0 +1,254 @@
+"""kill -9 of the service and of Postgres at every step of a command that moves coins (R12.8).
+
+A step is a thing that the service sends to the database. The service is killed before its n-th one
+gets there, so all that it had in memory is gone and the database has seen n - 1. Postgres is killed
+when it has answered the n-th one, and the answer has not got through. Then the client sends its
+request again, as often as it takes, and once more: no coin is lost, doubled or stuck.
+
+A plain run takes every third step; with `DURAK_TEST_MATCHES`, as in .ci/run, it is every one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from uuid import UUID
+
+import grpc
+import pytest
+from grpc import aio
+
+from durak.v1.table_pb2 import TableView
+from eventstore import EmbeddedPostgres, EventStore
+from tests.conftest import Database
+from tests.e2e.test_nothing_lost import Service
+from tests.service.playing import Player, Playing, log_of, new_id, until
+from tests.service.test_stakes import balances, staked
+from tests.service.test_stakes_broken import Command, leave, quiet_replica, take_seat
+from tests.service.wire import Wire, wire_to_database
+
+STEPS_MOST = 60
+STRIDE = 1 if "DURAK_TEST_MATCHES" in os.environ else 3
+ANSWERED_S = 60
+QUIET = {
+    f"DURAK_{name}_SECONDS": "3600"
+    for name in ("SWEEP_INTERVAL", "READINESS_INTERVAL", "STANDINGS_INTERVAL")
+}
+COMMANDS = pytest.mark.parametrize(
+    ("command", "before", "after"),
+    [
+        # Ann's coins, and bob's, available and in escrow.
+        (take_seat, ["bob"], [(900, 100), (900, 100)]),
+        (leave, ["ann", "bob"], [(900, 0), (1100, 0)]),
+    ],
+    ids=["sit-and-deal", "finish"],
+)
+
+
+async def prepare(players: Sequence[Player], before: Sequence[str]) -> str:
+    """A table of ann's, the first of the players, with these seated."""
+    match_id = (await players[0].open(staked())).match_id
+    for player in players:
+        if player.name.rstrip("0123456789") in before:
+            await player.sit(match_id)
+    return match_id
+
+
+async def until_answered(
+    command: Command, player: Player, match_id: str, request_id: str, death: Death
+) -> TableView:
+    """Send a request again until it is answered; only a service that is away is an excuse."""
+    while True:
+        death.check()
+        try:
+            return await command(player, match_id, request_id)
+        except aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                raise
+
+
+async def check(
+    outside: EventStore,
+    match_id: str,
+    request_id: str,
+    players: Sequence[Player],
+    after: list[tuple[int, int]],
+) -> None:
+    """The command stands in the log once, and the coins are where it puts them."""
+    records = await log_of(outside, match_id)
+    asked = UUID(request_id).bytes
+    versions = [record.version for record in records if record.request_id == asked]
+    assert versions == list(range(versions[0], len(records) + 1)) != []
+    assert await balances(outside, list(players)) == after
+    pending = await outside.ledger.pending_stakes(UUID(match_id))
+    assert sum(pending.values()) == sum(escrow for _, escrow in after)
+    assert (await outside.ledger.check()).holds
+
+
+class Hold:
+    """Holds up the n-th thing sent through a wire from now on, and all that come after it."""
+
+    def __init__(self, wire: Wire, step: int) -> None:
+        self._left = step
+        self._release = asyncio.Event()
+        self.reached = asyncio.Event()
+        wire.before_request = self._count
+
+    async def _count(self) -> None:
+        self._left -= 1
+        if self._left <= 0:
+            self.reached.set()
+            await self._release.wait()
+            raise ConnectionError
+
+    def let_go(self) -> None:
+        self._release.set()
+
+
+class Doomed:
+    """A service in a process of its own, behind a wire to its database."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = AsyncExitStack()
+
+    async def start(self, dsn: str) -> Doomed:
+        self.wire, wire_dsn = await wire_to_database(dsn)
+        self.server = Service(wire_dsn, self._folder, **QUIET)
+        await self.server.start()
+        self._channel = aio.insecure_channel(self.server.address)
+        return self
+
+    def players(self, step: int) -> list[Player]:
+        players = [Player(self._channel, f"{name}{step}") for name in ("ann", "bob")]
+        for player in players:
+            player.metadata = self.server.metadata(player.name)
+        return players
+
+    async def kill(self) -> None:
+        await self.server.kill()
+        await self._channel.close()
+        await self.wire.close()
+
+
+@pytest.mark.timeout(300)
+@COMMANDS
+async def test_R12_8_the_service_is_killed_at_every_step(
+    database: Database,
+    tmp_path: Path,
+    command: Command,
+    before: list[str],
+    after: list[tuple[int, int]],
+) -> None:
+    outside = await EventStore.open(database.app_dsn)
+    doomed = await Doomed(tmp_path).start(database.app_dsn)
+    heir = None
+    try:
+        for step in range(1, STEPS_MOST, STRIDE):
+            starting = asyncio.create_task(Doomed(tmp_path).start(database.app_dsn))
+            players = doomed.players(step)
+            match_id = await prepare(players, before)
+            request_id = new_id()
+            hold = Hold(doomed.wire, step)
+            calling = asyncio.ensure_future(command(players[0], match_id, request_id))
+            reaching = asyncio.ensure_future(hold.reached.wait())
+            await asyncio.wait({calling, reaching}, return_when=asyncio.FIRST_COMPLETED)
+            reaching.cancel()
+            was_answered = calling.done()
+            await doomed.server.kill()
+            hold.let_go()
+            if not was_answered:
+                with pytest.raises(aio.AioRpcError):
+                    await calling
+            await doomed.kill()
+            doomed = heir = await starting
+            players = heir.players(step)
+            answer = await command(players[0], match_id, request_id)
+            await check(outside, match_id, request_id, players, after)
+            assert await command(players[0], match_id, request_id) == answer
+            await check(outside, match_id, request_id, players, after)
+            if was_answered:
+                assert calling.result() == answer
+                assert step > 5, "no step was broken"
+                return
+        pytest.fail(f"a command has more than {STEPS_MOST} steps")
+    finally:
+        await doomed.kill()
+        await outside.close()
+
+
+@pytest.mark.timeout(300)
+@COMMANDS
+async def test_R12_8_postgres_is_killed_at_every_step(
+    own_postgres: EmbeddedPostgres,
+    command: Command,
+    before: list[str],
+    after: list[tuple[int, int]],
+) -> None:
+    dsn = own_postgres.app_dsn()
+    async with AsyncExitStack() as stack:
+        playing = Playing(dsn, stack)
+        outside = await stack.enter_async_context(await EventStore.open(dsn))
+        wire, wire_dsn = await wire_to_database(dsn)
+        stack.push_async_callback(wire.close)
+        replica = await quiet_replica(playing, wire_dsn, patience_s=0.5)
+        for step in range(1, STEPS_MOST, STRIDE):
+            players = [await playing.player(replica, f"{name}{step}") for name in ("ann", "bob")]
+            match_id = await prepare(players, before)
+            request_id = new_id()
+            death = Death(wire, own_postgres, step)
+            async with asyncio.timeout(ANSWERED_S):
+                answer = await until_answered(command, players[0], match_id, request_id, death)
+            happened = await death.over()
+
+            await check(outside, match_id, request_id, players, after)
+            assert await command(players[0], match_id, request_id) == answer
+            await check(outside, match_id, request_id, players, after)
+            if not happened:
+                assert step > 5, "no step was broken"
+                return
+        pytest.fail(f"a command has more than {STEPS_MOST} steps")
+
+
+class Death:
+    """Kills Postgres when it has answered the n-th thing sent through a wire, and starts it."""
+
+    def __init__(self, wire: Wire, postgres: EmbeddedPostgres, step: int) -> None:
+        self._wire = wire
+        self._postgres = postgres
+        self._left = step
+        self._dying: asyncio.Task[None] | None = None
+        wire.before_request = self._count
+
+    async def _count(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._wire.swallowed.clear()
+            self._wire.swallows_answers = True
+            self._dying = asyncio.create_task(self._die())
+
+    async def _die(self) -> None:
+        await self._wire.swallowed.wait()
+        postmaster = self._postgres.status().pid
+        assert postmaster is not None
+        os.kill(postmaster, signal.SIGKILL)
+        self._wire.cut()
+        await until(lambda: self._postgres.status().pid is None)
+        await asyncio.to_thread(self._postgres.start)
+        self._wire.mend()
+
+    def check(self) -> None:
+        """Raises what kept Postgres from starting."""
+        if self._dying is not None and self._dying.done():
+            self._dying.result()
+
+    async def over(self) -> bool:
+        """Wait until Postgres runs again; whether it was killed."""
+        self._wire.before_request = None
+        if self._dying is not None:
+            await self._dying
+        return self._dying is not None

@@ -96,6 +96,48 @@ def test_one_match_or_all_and_one_that_is_there(terminal: Terminal) -> None:
     assert done.stderr == f"Error: there is no match {missing} in this database\n"
 
 
+def test_the_service_shows_auditors_what_the_database_has_and_players_nothing(
+    terminal: Terminal,
+) -> None:
+    [match_id] = stored(terminal.database, 1)
+    with terminal.serving() as server:
+        place = ("--server", server.address)
+        for command in (("records",), ("state", "--at", "9"), ("match",)):
+            asked = ("audit", command[0], str(match_id), *command[1:])
+            here = terminal.durak(*asked)
+            there = terminal.durak(*asked, *place, "--name", "olga")
+            assert (there.returncode, there.stderr) == (0, "")
+            assert there.stdout == here.stdout != ""
+        token = terminal.durak("token", "boris").stdout.strip()
+        done = terminal.durak("audit", "state", str(match_id), *place, "--token", token)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "durak: Your account may not do this.\n"
+
+
+def test_payouts_of_a_span_of_time(terminal: Terminal) -> None:
+    stored(terminal.database, *range(3))  # of September 2026
+    done = terminal.durak("audit", "payouts", "--since", "2026-09-01", "--before", "2026-10-01")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("3 matches audited, 0 with faults\nstaked ")
+    tamper(terminal.database, "UPDATE events SET hash = sha256(hash) WHERE version = 1")
+    assert terminal.durak("audit", "payouts").returncode == 1
+    done = terminal.durak("audit", "payouts", "--before", "2026-09-01T00:00")
+    assert done.stdout.startswith("0 matches audited, 0 with faults\n")
+
+
+def test_a_version_that_is_not_there_or_makes_no_match(terminal: Terminal) -> None:
+    [match_id] = stored(terminal.database, 1)
+    done = terminal.durak("audit", "state", str(match_id), "--at", "99999")
+    assert done.returncode == 1
+    assert "versions only" in done.stderr
+    tamper(terminal.database, "UPDATE events SET record = '\\xff' WHERE version = 2")
+    done = terminal.durak("audit", "state", str(match_id))
+    assert done.returncode == 1
+    assert done.stderr == "Error: the records up to there make no match\n"
+    last = terminal.durak("audit", "records", str(match_id)).stdout.splitlines()[1]
+    assert last.endswith('"record": null}')
+
+
 def test_a_transcript_is_proven_with_the_key_alone(tmp_path: Path) -> None:
     (tmp_path / "match").write_bytes(transcript_of(ENDED).SerializeToString())
     (tmp_path / "key").write_text(f"{PUBLIC_KEY}\n")

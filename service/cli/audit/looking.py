@@ -57,16 +57,16 @@ def record_line(stored: api.StoredRecord) -> dict[str, object]:
 
 @click.command("state")
 @_MATCH
-@click.option("--at", type=click.IntRange(1), default=0, help="At this version, not the last.")
+@click.option("--at", type=click.IntRange(1), help="At this version instead of the last.")
 @auditing
 def state_command(
     *,
     access: Access,
     match_id: UUID,
-    at: int,
+    at: int | None,
 ) -> None:
     """Show the table of MATCH at a version, with all hands and the stock."""
-    state = access.ask(lambda source: source.state(match_id, at))
+    state = access.ask(lambda source: source.state(match_id, at or 0))
     click.echo("\n".join(open_table_lines(state, speak(access.language))))
     for version in state.illegal_plays:
         click.echo(f"illegal play of this bout: version {version}")

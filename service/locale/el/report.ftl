@@ -9,8 +9,8 @@ state = { $state ->
   }, εγγραφές: { $records }
 verdict-proven = Αποδεδειγμένο: κανένα σφάλμα, και η υπηρεσία έχει υπογράψει για κάθε byte των εγγραφών.
 verdict-consistent = Κανένα σφάλμα, αλλά κανείς δεν εγγυάται για τις εγγραφές.
-verdict-refuted = { $faults ->
-    [one] Ένα σφάλμα.
+verdict-refuted = Διαψεύδεται: { $faults ->
+    [one] ένα σφάλμα.
    *[other] { $faults } σφάλματα.
   }
 about = Η παρτίδα

@@ -9,8 +9,8 @@ state = { $state ->
   }, { $records } records
 verdict-proven = Proven: no fault, and the service has signed for every byte of the records.
 verdict-consistent = No fault, but nobody vouches for the records.
-verdict-refuted = { $faults ->
-    [one] One fault.
+verdict-refuted = Refuted: { $faults ->
+    [one] one fault.
    *[other] { $faults } faults.
   }
 about = The match

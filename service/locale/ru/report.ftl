@@ -9,7 +9,7 @@ state = { $state ->
   }, записей: { $records }
 verdict-proven = Доказано: нарушений нет, и служба подписалась за каждый байт записей.
 verdict-consistent = Нарушений нет, но за записи никто не поручился.
-verdict-refuted = Нарушений: { $faults }.
+verdict-refuted = Опровергнуто, нарушений: { $faults }.
 about = О партии
 proven = Что доказано
 not-proven = Что не доказано

@@ -19,11 +19,10 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import BOT_LEVEL_EASY, DECK_36, THROW_IN_ALL, Settings
 from tests.conftest import Database
+from tests.terminal import SECONDS, Terminal
 
 PROJECT = Path(__file__).parents[2]
 GUIDE = (PROJECT / "docs/game-client.md").read_text()
-DURAK = Path(sys.executable).with_name("durak")
-PLAY_SECONDS = 60  # far more than a match against bots takes
 
 
 class Service(NamedTuple):
@@ -42,29 +41,16 @@ def code_of_guide(language: str, mark: str) -> str:
 
 @pytest.fixture
 def service(database: Database, tmp_path: Path) -> Iterator[Service]:
-    """`durak serve` as the guide starts it, with a data folder of its own."""
-    quiet = {"DURAK_DATABASE_URL": database.app_dsn, "DURAK_LOG_LEVEL": "error"}
-    data = ["--data-dir", str(tmp_path)]
-    with subprocess.Popen(
-        [DURAK, "serve", "--port", "0", *data],
-        env=os.environ | quiet,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            said = (line for line in process.stderr if line.startswith("durak listens on"))
-            address = next(said).split()[-1]
-            token = subprocess.check_output([DURAK, "token", "anna", *data], text=True).strip()
-            yield Service(address, token)
-        finally:
-            process.terminate()
+    """A service as the guide starts it."""
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        yield Service(server.address, terminal.durak("token", "anna").stdout.strip())
 
 
 def played(command: list[str | Path], folder: Path) -> str:
     """What a client prints until its match is over."""
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=PLAY_SECONDS, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -103,7 +89,7 @@ async def events_of_a_match(service: Service) -> tuple[str, list[events_pb2.Even
             seating.request_id = str(uuid.uuid4())
             await stub.SeatBot(seating, metadata=metadata)
         watch = api.WatchMatchRequest(match_id=match_id)
-        messages = stub.WatchMatch(watch, metadata=metadata, timeout=PLAY_SECONDS)
+        messages = stub.WatchMatch(watch, metadata=metadata, timeout=SECONDS)
         return match_id, [
             message.event.event async for message in messages if message.HasField("event")
         ]

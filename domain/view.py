@@ -26,11 +26,12 @@ Viewer = int | None  # a seat, or None for a spectator
 def timestamp(time_us: int) -> Timestamp:
     """A time in microseconds since the Unix epoch as the contract gives it."""
     time = Timestamp()
-    _set_time(time, time_us)
+    set_time(time, time_us)
     return time
 
 
-def _set_time(time: Timestamp, time_us: int) -> None:
+def set_time(time: Timestamp, time_us: int) -> None:
+    """Make a time of the contract this one, in microseconds since the Unix epoch."""
     seconds, micros = divmod(time_us, MICROSECONDS)
     time.seconds = seconds
     time.nanos = micros * 1000
@@ -49,7 +50,7 @@ def table_view(match: Match, viewer: Viewer) -> TableView:
         view.your_seat = viewer
     deadline_us = match.deadline_us()
     if deadline_us is not None:
-        _set_time(view.deadline, deadline_us)
+        set_time(view.deadline, deadline_us)
     if match.result is not None:
         view.result.CopyFrom(match.result)
     if match.hands:
@@ -121,6 +122,8 @@ def summary(match: Match) -> MatchSummary:
         seats=face.seats,
         version=match.version,
         result=match.result,
+        rematch_of=face.rematch_of,
+        reserved_for=face.reserved_for,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from domain.match import CorruptLogError, Match
-from domain.view import timestamp
+from domain.view import set_time
 from durak.v1.events_pb2 import Event, Record
 from eventstore import StoredRecord, next_hash
 from service.commands import Command
@@ -17,14 +17,13 @@ def records_of(
 
     `now_us` is in microseconds since the epoch, and not earlier than the record before.
     """
-    common = Record(
-        match_id=command.match_id,
-        time=timestamp(now_us),
-        actor_kind=command.actor_kind,
-        actor_id=command.actor_id,
-        request_id=command.request_id,
-        trace_id=command.trace_id,
-    )
+    common = Record()
+    common.match_id = command.match_id
+    set_time(common.time, now_us)
+    common.actor_kind = command.actor_kind
+    common.actor_id = command.actor_id
+    common.request_id = command.request_id
+    common.trace_id = command.trace_id
     records = []
     for version, event in enumerate(events, start=match.version + 1):
         record = Record()

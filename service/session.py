@@ -38,6 +38,7 @@ _LONGEST_PAUSE_SECONDS = 1.0
 
 _log = structlog.get_logger()
 
+_REQUEST_ID_TAG = bytes((PlaySessionResponse.REQUEST_ID_FIELD_NUMBER << 3 | 2,))
 _VIEW_TAG = bytes((PlaySessionResponse.VIEW_FIELD_NUMBER << 3 | 2,))
 _WATCH_TAG = bytes((PlaySessionResponse.WATCH_FIELD_NUMBER << 3 | 2,))
 
@@ -264,7 +265,8 @@ def _prefix(request_id: str) -> bytes:
     Views and watch messages are put behind it as they are, already serialized: copying them into a
     PlaySessionResponse costs more than everything else about an answer.
     """
-    return PlaySessionResponse(request_id=request_id).SerializeToString()
+    text = request_id.encode()
+    return _REQUEST_ID_TAG + _varint(len(text)) + text
 
 
 def _varint(number: int) -> bytes:

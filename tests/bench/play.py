@@ -6,6 +6,10 @@ clients play whole two-seat matches, both seats of each: the attacker leads the 
 view offers, the defender takes, so that a command needs no reading beside it. The calls that open
 a table, sit down and read the first view are not counted, but take their time.
 
+Rounds are short and many, so that other work on the machine meets all kinds alike. It still slows
+down most what goes through most processes; the processor time of the server for each command
+(`…_server_us`) hardly feels it.
+
 Alone: `python -m tests.bench.play` prints one JSON object.
 """
 
@@ -36,7 +40,7 @@ from service.server import running
 from service.telemetry import configure_logging
 
 CLIENTS, IN_FLIGHT = 2, 64
-ROUNDS, ROUND_S, WARM_S = 3, 4.0, 1.0
+ROUNDS, ROUND_S, WARM_S = 9, 1.5, 0.5
 PLAYERS = ("first", "second")
 SETTINGS = Settings(
     deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_NEIGHBOURS, draw_allowed=True
@@ -53,7 +57,8 @@ def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
 
     The ratios are medians over rounds that measure all three side by side. `command_p50_ms` and
     `command_p99_ms` are of a `Play` call with 64 in flight, the `session_` ones the same over
-    streams, the `alone_` ones of a `Play` call with one in flight.
+    streams, the `alone_` ones of a `Play` call with one in flight. `…_server_us` is the processor
+    time that the server takes for one, in microseconds.
     """
     with tempfile.TemporaryDirectory() as parent, ExitStack() as stack:
         Path(parent).chmod(0o755)  # Postgres may run as a user of its own
@@ -61,18 +66,20 @@ def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
         clients = [
             stack.enter_context(_process("client", json.dumps(started)))[0] for _ in range(CLIENTS)
         ]
-        warm = _measure(clients, "unary", 1.0)
-        _measure(clients, "session", 1.0)
+        warm = _measure(service, clients, "unary", 1.0)
+        _measure(service, clients, "session", 1.0)
         sizes = {"request": warm["request_bytes"], "reply": warm["reply_bytes"]}
-        _, echo = stack.enter_context(_process("echo", json.dumps(sizes)))
-        _measure(clients, "echo", 1.0, **echo, **sizes)
+        echo, echo_started = stack.enter_context(_process("echo", json.dumps(sizes)))
+        _measure(echo, clients, "echo", 1.0, **echo_started, **sizes)
 
         found: dict[str, list[dict[str, Any]]] = {"unary": [], "session": [], "echo": []}
         for number in range(rounds):
             print(f"play: round {number + 1} of {rounds}", file=sys.stderr)
             for kind, results in found.items():
-                results.append(_measure(clients, kind, round_s, **echo, **sizes))
-        alone = _measure(clients[:1], "unary", round_s, in_flight=1)
+                server = echo if kind == "echo" else service
+                more = {**echo_started, **sizes}
+                results.append(_measure(server, clients, kind, round_s, **more))
+        alone = _measure(service, clients[:1], "unary", round_s, in_flight=1)
         assert service.poll() is None
     return _figures(found, alone, sizes)
 
@@ -96,6 +103,10 @@ def _figures(
         "play_session_vs_unary_echo": ratio("session"),
         **{
             f"play_{kind}_per_s": round(median(result["per_s"] for result in results))
+            for kind, results in found.items()
+        },
+        **{
+            f"play_{kind}_server_us": round(median(result["server_us"] for result in results))
             for kind, results in found.items()
         },
         **times(found["unary"], "command"),
@@ -126,6 +137,12 @@ def _process(*words: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any
                 process.kill()
 
 
+def _ask(process: subprocess.Popen[str], question: object) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(question) + "\n")
+    process.stdin.flush()
+
+
 def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -135,19 +152,33 @@ def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
     return answer
 
 
+def _processor_s(server: subprocess.Popen[str]) -> float:
+    """The processor time that a server has used so far, in seconds."""
+    _ask(server, "processor_s")
+    used: float = _answer(server)["processor_s"]
+    return used
+
+
 def _measure(
-    clients: list[subprocess.Popen[str]], kind: str, seconds: float, **more: Any
+    server: subprocess.Popen[str],
+    clients: list[subprocess.Popen[str]],
+    kind: str,
+    seconds: float,
+    **more: Any,
 ) -> dict[str, Any]:
     """One round of all the clients at once: the rates are summed, the times joined."""
     in_flight = IN_FLIGHT // len(clients)
     task = {"kind": kind, "seconds": seconds, "in_flight": in_flight, **more}
     for client in clients:
-        assert client.stdin is not None
-        client.stdin.write(json.dumps(task) + "\n")
-        client.stdin.flush()
+        _ask(client, task)
+    time.sleep(WARM_S)  # the clients begin to count now
+    before_s = _processor_s(server)
     answers = [_answer(client) for client in clients]
+    used_s = _processor_s(server) - before_s
+    per_s = sum(answer["per_s"] for answer in answers)
     return {
-        "per_s": sum(answer["per_s"] for answer in answers),
+        "per_s": per_s,
+        "server_us": used_s / (per_s * seconds) * 1_000_000,
         "ms": [ms for answer in answers for ms in answer["ms"]],
         "request_bytes": answers[0]["request_bytes"],
         "reply_bytes": answers[0]["reply_bytes"],
@@ -170,7 +201,7 @@ async def _serve(folder: str) -> None:
             for player in PLAYERS
         ]
         print(json.dumps({"address": server.address, "tokens": tokens}), flush=True)
-        await asyncio.to_thread(sys.stdin.readline)
+        await _until_told_to_stop()
 
 
 def _set_collector() -> None:
@@ -191,8 +222,14 @@ async def _serve_echo(sizes: dict[str, int]) -> None:
     _set_collector()
     await server.start()
     print(json.dumps({"echo_address": f"127.0.0.1:{port}"}), flush=True)
-    await asyncio.to_thread(sys.stdin.readline)
+    await _until_told_to_stop()
     await server.stop(0)
+
+
+async def _until_told_to_stop() -> None:
+    """Tell the processor time of this process whenever asked, until the input ends."""
+    while await asyncio.to_thread(sys.stdin.readline):
+        print(json.dumps({"processor_s": time.process_time()}), flush=True)
 
 
 class _Round:

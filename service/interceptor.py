@@ -325,7 +325,10 @@ class Passage:
             "caller": self._caller.subject,
             "trace_id": self._traced.trace_id.hex(),
         }
-        if not is_expected(error):
+        if isinstance(error, aio.InternalError):  # a message did not get out: the client has gone
+            self._code, self._reason = grpc.StatusCode.CANCELLED, ""
+            _log.debug("client gone", **facts)
+        elif not is_expected(error):
             _log.error("call failed", exc_info=error, **facts)
         elif reason in _QUIET:
             _log.debug("call refused", **facts)

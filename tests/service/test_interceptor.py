@@ -269,6 +269,19 @@ async def test_a_call_that_runs_when_draining_begins_is_answered(frame: Framed) 
     assert await call == "done"
 
 
+async def test_a_client_that_goes_away_while_it_is_sent_to_is_no_fault_of_ours(
+    frame: Framed,
+) -> None:
+    async def fail(_: str, __: Any) -> str:
+        raise aio.InternalError("as gRPC says when a message cannot be sent any more")
+
+    frame.methods.call = fail
+    with capture_logs() as lines:
+        answer = await refusal(frame.unary()("hello", metadata=frame.metadata()))
+    assert answer.code is grpc.StatusCode.UNAVAILABLE  # should there be anybody
+    assert [line for line in lines if line["log_level"] == "error"] == []
+
+
 async def test_a_client_that_goes_away_cancels_the_handler(frame: Framed) -> None:
     watch = frame.watch()("a", metadata=frame.metadata())
     assert await watch.read() == "a"

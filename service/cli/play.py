@@ -147,7 +147,9 @@ async def _list(connect: Callable[[], Client], say: Say) -> None:
 
 async def _open_tables(client: Client) -> Sequence[api.MatchSummary]:
     request = api.ListMatchesRequest(phase=PHASE_WAITING, page_size=100)
-    return (await client.call(client.stub.ListMatches, request, repeats=False)).matches
+    waiting = (await client.call(client.stub.ListMatches, request, repeats=False)).matches
+    # The seats of a rematch are kept for those who had them (R13.1).
+    return [match for match in waiting if not match.reserved_for]
 
 
 async def _play(connect: Callable[[], Client], plan: Plan, terminal: Terminal, say: Say) -> None:

@@ -308,6 +308,9 @@ async def test_a_rematch_brings_all_to_one_table_bots_included(playing: Playing)
     leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
     await ann.call("LeaveMatch", leave)
 
+    (old,) = (await ann.call("ListMatches", api.ListMatchesRequest())).matches
+    assert (old.rematch_of, list(old.reserved_for)) == ("", [])
+
     requests = [api.RematchRequest(match_id=match_id, request_id=new_id()) for _ in range(2)]
     mine, theirs = await asyncio.gather(
         ann.call("Rematch", requests[0]), bob.call("Rematch", requests[1])
@@ -316,6 +319,8 @@ async def test_a_rematch_brings_all_to_one_table_bots_included(playing: Playing)
     view = await ann.get(mine.view.match_id)
     assert view.phase == Phase.PHASE_PLAYING
     assert view.rematch_of == match_id
+    (new, _) = (await ann.call("ListMatches", api.ListMatchesRequest())).matches
+    assert (new.rematch_of, list(new.reserved_for)) == (match_id, ["bob", "", "ann"])
     assert [seat.player_id for seat in view.seats] == ["bob", "", "ann"]
     assert view.seats[1].bot_level == BotLevel.BOT_LEVEL_EASY
     assert (await ann.call("Rematch", requests[0])).view.version == mine.view.version

@@ -710,6 +710,8 @@ class MatchSummary(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    REMATCH_OF_FIELD_NUMBER: _builtins.int
+    RESERVED_FOR_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match, a UUID."""
     phase: _table_pb2.Phase.ValueType
@@ -718,6 +720,8 @@ class MatchSummary(_message.Message):
     """The player who opened the table."""
     version: _builtins.int
     """The version at which this summary was made: the last change of phase or seats."""
+    rematch_of: _builtins.str
+    """For a rematch: the match that it repeats, a UUID; otherwise empty."""
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
         """The settings."""
@@ -734,6 +738,12 @@ class MatchSummary(_message.Message):
     def result(self) -> _events_pb2.Finished:
         """The result; only when the match is over."""
 
+    @_builtins.property
+    def reserved_for(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """For a rematch: the player that each seat is kept for, by seat; an empty entry is a bot's seat. Others find
+        nothing free there. Otherwise empty.
+        """
+
     def __init__(
         self,
         *,
@@ -745,10 +755,12 @@ class MatchSummary(_message.Message):
         seats: _abc.Iterable[_table_pb2.SeatView] | None = ...,
         version: _builtins.int = ...,
         result: _events_pb2.Finished | None = ...,
+        rematch_of: _builtins.str = ...,
+        reserved_for: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["opened_at", b"opened_at", "result", b"result", "settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "opened_at", b"opened_at", "owner_id", b"owner_id", "phase", b"phase", "result", b"result", "seats", b"seats", "settings", b"settings", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "opened_at", b"opened_at", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "seats", b"seats", "settings", b"settings", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,49 @@
+"""The tables that `durak play` offers: those at which one can sit down."""
+
+import asyncio
+import uuid
+from pathlib import Path
+
+from grpc import aio
+
+from durak.v1 import match_service_pb2 as api
+from durak.v1.match_service_pb2_grpc import MatchServiceStub
+from durak.v1.settings_pb2 import DECK_36, Settings
+from durak.v1.table_pb2 import PHASE_WAITING
+from tests.conftest import Database
+from tests.terminal import Terminal
+
+
+async def waiting_rematch(address: str, tokens: list[str]) -> None:
+    """A match of two that one has left, and the other wants to play again."""
+    anna, boris = ((("authorization", f"Bearer {token}"),) for token in tokens)
+    async with aio.insecure_channel(address) as channel:
+        stub = MatchServiceStub(channel)
+
+        def new_id() -> str:
+            return str(uuid.uuid4())
+
+        opening = api.OpenTableRequest(
+            request_id=new_id(), settings=Settings(deck=DECK_36, seats=2)
+        )
+        match_id = (await stub.OpenTable(opening, metadata=anna)).view.match_id
+        for player in (anna, boris):
+            seat = api.TakeSeatRequest(match_id=match_id, request_id=new_id())
+            await stub.TakeSeat(seat, metadata=player)
+        leaving = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
+        await stub.LeaveMatch(leaving, metadata=anna)
+        again = api.RematchRequest(match_id=match_id, request_id=new_id())
+        assert (await stub.Rematch(again, metadata=boris)).view.phase == PHASE_WAITING
+
+
+def test_R13_1_a_rematch_is_offered_to_nobody_else(database: Database, tmp_path: Path) -> None:
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        tokens = [terminal.durak("token", name).stdout.strip() for name in ("anna", "boris")]
+        asyncio.run(waiting_rematch(server.address, tokens))
+        vera = ("play", "--server", server.address, "--name", "Vera")
+        listed = terminal.durak(*vera, "--list")
+        joined = terminal.durak(*vera, "--join")
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert joined.returncode == 1
+    assert "no table has a free seat" in joined.stderr

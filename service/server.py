@@ -36,7 +36,13 @@ from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_se
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
-from eventstore import EmbeddedPostgres, EventStore, StoreUnavailable, migrate
+from eventstore import (
+    EmbeddedPostgres,
+    EmbeddedPostgresError,
+    EventStore,
+    StoreUnavailable,
+    migrate,
+)
 from service import match_service, note_keys
 from service.audit_service import AuditService
 from service.auth import Authenticator, KeySource
@@ -106,7 +112,8 @@ async def running(config: Config) -> AsyncIterator[Running]:
         telemetry = open_telemetry(config)
         stack.push_async_callback(telemetry.close)
         keys = await _keys(config)
-        store = await stack.enter_async_context(await EventStore.open(await _dsn(config, stack)))
+        dsn, postgres = await _database(config, stack)
+        store = await stack.enter_async_context(await EventStore.open(dsn))
 
         limits = Limits(config)
         telemetry.observe(limits)
@@ -144,7 +151,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         await stack.enter_async_context(_checkpoints(store, config, telemetry))
         scorekeeper = Scorekeeper(store, config)
         await stack.enter_async_context(_working(scorekeeper.run(), "standings"))
-        await stack.enter_async_context(_readiness(store, health, config))
+        await stack.enter_async_context(_readiness(store, postgres, health, config))
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)
 
@@ -212,15 +219,15 @@ def _authenticator(config: Config, keys: KeySource) -> Authenticator:
     )
 
 
-async def _dsn(config: Config, stack: AsyncExitStack) -> str:
-    """The address of the database: the configured one, or that of an embedded Postgres."""
+async def _database(config: Config, stack: AsyncExitStack) -> tuple[str, EmbeddedPostgres | None]:
+    """The address of the database, and the embedded Postgres if it is the one."""
     if config.database_url is not None:
-        return config.database_url.get_secret_value()
+        return config.database_url.get_secret_value(), None
     postgres = EmbeddedPostgres(config.data_dir / "postgres")
     await asyncio.to_thread(postgres.start)
     stack.push_async_callback(asyncio.to_thread, postgres.release)
     await migrate(postgres.owner_dsn())
-    return postgres.app_dsn()
+    return postgres.app_dsn(), postgres
 
 
 def _options(config: Config) -> list[tuple[str, int]]:
@@ -281,8 +288,13 @@ async def _checkpoints(
 
 
 @asynccontextmanager
-async def _readiness(store: EventStore, health: Health, config: Config) -> AsyncIterator[None]:
-    """Keep the readiness in step with the database, as long as the block runs."""
+async def _readiness(
+    store: EventStore, postgres: EmbeddedPostgres | None, health: Health, config: Config
+) -> AsyncIterator[None]:
+    """Keep the readiness in step with the database, as long as the block runs.
+
+    An embedded Postgres that has died is started again: nobody else would.
+    """
 
     async def follow() -> None:
         while True:
@@ -293,6 +305,11 @@ async def _readiness(store: EventStore, health: Health, config: Config) -> Async
             except (StoreUnavailable, TimeoutError) as error:
                 _log.warning("not ready", error=type(error).__name__)
                 health.set_ready(False)
+                if postgres is not None:
+                    try:
+                        await asyncio.to_thread(postgres.start)
+                    except EmbeddedPostgresError as trouble:
+                        _log.error("postgres does not start", error=str(trouble))
             else:
                 health.set_ready(True)
 

@@ -394,3 +394,19 @@ async def test_without_a_database_it_runs_one_of_its_own(open_folder: Path) -> N
             for match_id in match_ids:
                 request = api.GetMatchRequest(match_id=match_id)
                 await MatchServiceStub(channel).GetMatch(request, metadata=metadata(server))
+
+
+async def test_the_postgres_of_its_own_is_started_again_when_it_dies(open_folder: Path) -> None:
+    settings = Config(listen_port=0, data_dir=open_folder / "data", readiness_interval_seconds=0.2)
+    async with running(settings) as server, client(server) as channel:
+        match_id = await open_table(channel, metadata(server))
+        watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest(service="readiness"))
+        assert (await watch.read()).status == SERVING
+        pid = EmbeddedPostgres(settings.data_dir / "postgres").status().pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        assert (await watch.read()).status == NOT_SERVING
+        assert (await watch.read()).status == SERVING
+        watch.cancel()
+        request = api.GetMatchRequest(match_id=match_id)
+        await MatchServiceStub(channel).GetMatch(request, metadata=metadata(server))

@@ -77,8 +77,10 @@ $(UV_STAMP):
 	@touch $@
 
 # The locked environment; again only when the lock, pyproject.toml or uv's version has changed, and from uv's cache if all is in it.
+# Behind a proxy that signs for all sites only the system's certificates will do; in small containers, which have none, only uv's own.
 $(SYNC_STAMP): pyproject.toml uv.lock $(UV_STAMP)
 	@echo "make: setting up .venv; the first time this takes about a minute" >&2
 	@unset VIRTUAL_ENV; export UV_PYTHON_DOWNLOADS=never; export PATH="$(if $(PYTHON),$(dir $(PYTHON)):)$$PATH"; \
-	$(TOOLS)/bin/uv sync --locked --quiet --offline 2>/dev/null || $(TOOLS)/bin/uv sync --locked --quiet >&2
+	sync="$(TOOLS)/bin/uv sync --locked --quiet"; \
+	$$sync --offline 2>/dev/null || $$sync 2>/dev/null || $$sync --system-certs >&2
 	@touch $@

@@ -113,6 +113,7 @@ _WRONG_MATCHES = """
 SELECT source_id FROM transfers WHERE kind IN (4, 5, 6, 7) GROUP BY source_id
 HAVING sum(CASE WHEN kind IN (4, 7) THEN coins ELSE -coins END) <> 0 ORDER BY source_id LIMIT 100
 """
+_CORRECTED = "SELECT DISTINCT source_id FROM transfers WHERE kind IN (6, 7)"
 
 
 class LedgerCheck(NamedTuple):
@@ -179,6 +180,11 @@ class Ledger:
         """The match's escrow by player; empty once it has ended (R12.8)."""
         rows = await self._patiently(lambda: self._reads.fetch(_STAKES, match_id))
         return {row["player"]: row["coins"] for row in rows}
+
+    async def corrected(self) -> list[UUID]:
+        """All disputes that have moved coins."""
+        rows = await self._patiently(lambda: self._reads.fetch(_CORRECTED))
+        return [row[0] for row in rows]
 
     async def check(self) -> LedgerCheck:
         """Add everything up anew, as of one moment (R12.8). Reads the whole ledger."""

@@ -14,7 +14,7 @@ from durak.v1 import audit_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Record
 from durak.v1.transcript_pb2 import LedgerEntry as LedgerEntryMessage
-from eventstore import LedgerCheck, StoredRecord, WholeMatch, first_hash
+from eventstore import StoredRecord, WholeMatch, first_hash
 from service.errors import refuse
 from service.records import read_records
 
@@ -134,15 +134,3 @@ def entry_messages(entries: Iterable[LedgerEntry]) -> list[LedgerEntryMessage]:
         )
         for entry in entries
     ]
-
-
-def ledger_state(check: LedgerCheck) -> api.LedgerState:
-    """The ledger as a whole."""
-    return api.LedgerState(
-        ok=check.holds,
-        issued_coins=check.issued,
-        available_coins=check.available,
-        escrow_coins=check.escrow,
-        wrong_accounts=check.wrong_accounts,
-        wrong_matches=map(str, check.wrong_matches),
-    )

@@ -56,6 +56,17 @@ class Step(NamedTuple):
     room: DisputeRoom | None = None
 
 
+async def read_dispute(store: EventStore, dispute_id: UUID) -> DisputeLog:
+    """A dispute; one of version 0 where there is none. Raises Refused LOG_CORRUPT."""
+    stored = await store.disputes.read(dispute_id)
+    head_hash = stored[-1].hash if stored else first_dispute_hash(dispute_id)
+    try:
+        records = _read(stored, first_dispute_hash(dispute_id))
+        return DisputeLog(fold_dispute(records), records, head_hash)
+    except (CorruptLogError, DecodeError) as error:
+        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, dispute_id=str(dispute_id)) from error
+
+
 class Disputes:
     """All disputes of the store. `now_us` is the clock, microseconds since the epoch."""
 
@@ -65,13 +76,7 @@ class Disputes:
 
     async def read(self, dispute_id: UUID) -> DisputeLog:
         """A dispute; one of version 0 where there is none. Raises Refused LOG_CORRUPT."""
-        stored = await self._store.disputes.read(dispute_id)
-        head_hash = stored[-1].hash if stored else first_dispute_hash(dispute_id)
-        try:
-            records = _read(stored, first_dispute_hash(dispute_id))
-            return DisputeLog(fold_dispute(records), records, head_hash)
-        except (CorruptLogError, DecodeError) as error:
-            raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, dispute_id=str(dispute_id)) from error
+        return await read_dispute(self._store, dispute_id)
 
     async def match_of(self, match_id: str) -> WholeMatch:
         """The match that a dispute is about. Raises Refused MATCH_NOT_FOUND."""

@@ -6,9 +6,10 @@ from datetime import datetime
 
 from durak.v1 import audit_service_pb2 as api
 from eventstore import EventStore, WholeMatch
-from service.audit_messages import ledger_state, report_message
+from service.audit_messages import report_message
 from service.auditing import Audited, Auditors, Coins
 from service.errors import Refused
+from service.ledger_state import ledger_state
 from service.openable import check_openable
 
 
@@ -42,7 +43,7 @@ async def verify_payouts(
             summary.matches_judged += len(page)
             progress.matches_judged = summary.matches_judged
             yield api.VerifyPayoutsResponse(progress=progress)
-    summary.ledger.CopyFrom(ledger_state(await store.ledger.check()))
+    summary.ledger.CopyFrom(await ledger_state(store))
     yield api.VerifyPayoutsResponse(summary=summary)
 
 

@@ -24,6 +24,7 @@ from durak.v1.wallet_service_pb2 import (
 )
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.auditing import judge
+from service.ledger_state import ledger_state
 from tests.conftest import Database, execute
 from tests.domain.audit_matches import Told, random_match
 from tests.service.playing import reason_of, refused
@@ -197,6 +198,36 @@ async def test_coins_that_are_gone_cannot_be_corrected(court: Court) -> None:
         await court.sign(ruled)
     assert (await court.get(court.operator, dispute)).dispute.status == WAITING
     assert (await court.sign(ruled, approve=False)).status == OPEN
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["UPDATE transfers SET coins = 31 WHERE kind IN (6, 7)"],
+        ["DELETE FROM transfers WHERE kind IN (6, 7)"],
+        ["UPDATE transfers SET source_id = gen_random_uuid() WHERE kind IN (6, 7)"],
+        ["UPDATE dispute_events SET record = record || '\\x00'"],
+    ],
+)
+async def test_corrections_are_held_against_the_rulings(
+    court: Court, database: Database, changes: list[str]
+) -> None:
+    dispute = await court.open(payout=api.PayoutComplaint())
+    other = await court.open(version=9)
+    await court.rule(other)
+    ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(30))
+    await court.sign(ruled)
+    state = await ledger_state(court.service.store)
+    assert state.ok
+    assert not state.wrong_matches
+
+    tables = ("transfers", "dispute_events")
+    disabled = [f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in tables]
+    await execute(database.owner_dsn, *disabled, *changes)
+    state = await ledger_state(court.service.store)
+    assert not state.ok
+    assert dispute.dispute_id in state.wrong_matches
+    assert other.dispute_id not in state.wrong_matches or "dispute_events" in changes[0]
 
 
 # --- evidence -------------------------------------------------------------------------------------

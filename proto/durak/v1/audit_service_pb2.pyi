@@ -596,7 +596,9 @@ class LedgerState(_message.Message):
 
     @_builtins.property
     def wrong_matches(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Matches that did not pay out exactly what was posted to them (UUIDs), a hundred at most."""
+        """Matches that did not pay out exactly what was posted to them, and disputes whose corrections are not those of
+        a ruling that was signed off (UUIDs); some hundreds at most.
+        """
 
     def __init__(
         self,

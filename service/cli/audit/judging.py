@@ -12,12 +12,13 @@ import click
 
 from durak.v1 import audit_service_pb2 as api
 from eventstore import EventStore, WholeMatch
-from service.audit_messages import ledger_state, report_message
+from service.audit_messages import report_message
 from service.auditing import Auditors
 from service.cli.audit.source import Access, auditing
 from service.cli.database import config_of, opened_store
 from service.cli.render.audit import fault_lines, ledger_lines, report_lines
 from service.config import Config
+from service.ledger_state import ledger_state
 
 EXIT_FAULTS: Final = 1
 _TIME: Final = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
@@ -61,7 +62,7 @@ async def _all(config: Config, processes: int) -> bool:
                     if not report.ok:
                         faulty += 1
                         click.echo("\n".join(fault_lines(report_message(match_id, report))))
-        ledger = ledger_state(await store.ledger.check())
+        ledger = await ledger_state(store)
     for line in ledger_lines(ledger):
         click.echo(f"ledger: {line}")
     click.echo(f"{matches} matches audited, {faulty} with faults")

@@ -43,7 +43,7 @@ def ledger_lines(ledger: api.LedgerState) -> list[str]:
         for player in ledger.wrong_accounts
     ]
     lines += [
-        f"fault (R12.8): the bank of {match_id} paid out what was not posted to it"
+        f"fault (R12.8): {match_id} paid out what was not posted, or corrected what no ruling says"
         for match_id in ledger.wrong_matches
     ]
     return lines

@@ -4,14 +4,19 @@ from typing import Final
 
 from domain.bots.memory import Memory
 from domain.bots.playing import attacking, beating, passing, taking, transferring
+from domain.bots.strength import card_of, singles
+from domain.bots.world import World
 from domain.cards import Card, CardMask, mask_of
 from domain.endgame import Move as Choice
 from domain.endgame import MoveKind, Position, Role, Value
 from domain.endgame.solve import Solver
+from domain.state import ATTACK_CARDS_MAX_OPENING
 from durak.v1.table_pb2 import Move, TableView
 
 BUDGET: Final = 20_000
 """Positions that the solver may visit for one move of a bot."""
+BUDGET_IN_PLAY_OUTS: Final = 2_000
+"""The same for the end of one play-out."""
 
 
 def is_ending(view: TableView) -> bool:
@@ -63,6 +68,33 @@ def position(view: TableView, memory: Memory) -> Position:
         attacker_seat=view.attacker,
         defender_seat=view.defender,
     )
+
+
+def outcome_of(world: World, seat: int, trump_suit: int) -> float | None:
+    """How a world with two seats and no stock, where a bout begins, ends for one of them.
+
+    1 if the seat wins, 0.5 for a draw, 0 if it is the durak; None if the budget does not tell.
+    """
+    attacker, defender = (
+        mask_of(card_of(card, trump_suit) for card in singles(world.hands[side]))
+        for side in (world.attacker, world.defender)
+    )
+    start = Position(
+        attacker_hand=attacker,
+        defender_hand=defender,
+        trump_suit=trump_suit,
+        transfer=world.variant.transfers,
+        draw_allowed=world.variant.draw_allowed,
+        five_card_limit=world.attacks_max == ATTACK_CARDS_MAX_OPENING,
+        quiet_bouts=world.dry_bouts,
+        attacker_seat=world.attacker,
+        defender_seat=world.defender,
+    )
+    solution = Solver(start).solve(BUDGET_IN_PLAY_OUTS)
+    if not solution.exact:
+        return None
+    value = solution.value if seat == world.attacker else -solution.value
+    return (1 + value) / 2
 
 
 def _hand(view: TableView, memory: Memory, seat: int) -> CardMask:

@@ -13,8 +13,9 @@ from math import sqrt
 from typing import Final
 
 from domain.bots.appraisal import APPRAISALS
-from domain.bots.endings import best_moves, is_ending
+from domain.bots.endings import best_moves, is_ending, outcome_of
 from domain.bots.memory import Memory, remember
+from domain.bots.normal import play
 from domain.bots.playing import attacking, beating, challenging, passing, taking, transferring
 from domain.bots.policy import NORMAL
 from domain.bots.sampling import Chance, Worlds
@@ -76,16 +77,22 @@ def _moves(view: TableView) -> list[Move]:
 
 
 def _weigh(moves: Sequence[Move], view: TableView, memory: Memory, chance: Chance) -> Move:
-    """The move that does best in worlds drawn at random, the same ones for every move."""
+    """The move that does best in worlds drawn at random, the same ones for every move.
+
+    Of moves that do as well as each other, the normal bot's.
+    """
     worlds = Worlds(view, memory)
-    left = [Candidate(move) for move in moves]
+    ends_known = worlds.is_one and view.stock_count > 0  # without a stock it is solved already
+    plain = play(view, NORMAL)
+    left = [Candidate(move) for move in sorted(moves, key=lambda move: move != plain)]
     played = 0
     while len(left) > 1 and played < BOUTS:
         for _ in range(1 if worlds.is_one else WORLDS_AT_A_TIME):
             world = worlds.draw(chance)
             for candidate in left:
                 tried = world.copy()
-                candidate.outcomes.append(_outcome(tried, candidate.move, view))
+                outcome = _outcome(tried, candidate.move, view, ends_known=ends_known)
+                candidate.outcomes.append(outcome)
                 played += tried.bouts
         if worlds.is_one:
             break
@@ -105,14 +112,20 @@ def _still_in_question(candidates: Sequence[Candidate]) -> list[Candidate]:
     return left
 
 
-def _outcome(world: World, move: Move, view: TableView) -> float:
+def _outcome(world: World, move: Move, view: TableView, *, ends_known: bool) -> float:
     """The chance that the seat is not the durak after this move in this world.
 
-    Played to the end: 1 if it is not, 0 if it is, 0.5 for a draw.
+    Played to the end: 1 if it is not, 0 if it is, 0.5 for a draw. ``ends_known``: the cards really
+    lie so, and the solver is asked once the stock has run out.
     """
     seat = view.your_seat
     make(world, move, seat, view.trump_suit - 1)
     while world.bouts < DEPTH or not world.stock:
+        if ends_known and not world.stock and len(world.in_play) == 2:
+            proven = outcome_of(world, seat, view.trump_suit - 1)
+            if proven is not None:
+                return proven
+            ends_known = False
         durak = world.play_bout(NORMAL)
         if durak is not None:
             return 0.5 if durak == DRAW and seat in world.in_play else float(durak != seat)

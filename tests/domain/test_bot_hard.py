@@ -10,7 +10,7 @@ import pytest
 from domain.bots import BOTS, choose, endings, hard
 from domain.bots.appraisal import APPRAISALS
 from domain.bots.arena import play_deal, rate
-from domain.bots.endings import is_ending, position
+from domain.bots.endings import is_ending, outcome_of, position
 from domain.bots.memory import remember
 from domain.bots.playing import attacking, transferring
 from domain.bots.sampling import Chance, Worlds
@@ -243,6 +243,21 @@ def test_R14_4_the_hard_bot_leads_a_trump_where_that_wins() -> None:
     table = ending("7♥ 6♠", "8♥ 9♣", trump="♠")
     assert hard_move(table, "A") == attacking(CARD_NAMED["6♠"])
     assert choose(NORMAL, *seen(table, 0), 1) == attacking(CARD_NAMED["7♥"])
+
+
+def outcomes(attacker: str, defender: str, *, draw_allowed: bool = True) -> tuple[object, object]:
+    """What the attacker and the defender come to; spades are trumps, seat 1 attacks."""
+    hands = [pack_all(cards(words), 3) for words in (defender, attacker)]
+    world = World(hands, [], 1, Variant(draw_allowed=draw_allowed))
+    return outcome_of(world, 1, 3), outcome_of(world, 0, 3)
+
+
+def test_R15_the_ends_of_play_outs_are_exact() -> None:
+    assert outcomes("6♥", "7♥") == (0.5, 0.5)
+    assert outcomes("6♥", "7♥", draw_allowed=False) == (1, 0)  # R9.4
+    assert outcomes("6♥", "7♥ K♣ 8♦") == (1, 0)
+    assert outcomes("7♥ 6♠", "8♥ 9♣") == (1, 0)  # as in the test above
+    assert outcomes("A♥ 8♣ 9♦", "6♠") == (0, 1)
 
 
 # --- play ---------------------------------------------------------------------------------------

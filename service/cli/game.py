@@ -56,6 +56,11 @@ class Game:
             answering.cancel()
             await asyncio.gather(watching, answering, return_exceptions=True)
 
+    @property
+    def view(self) -> TableView:
+        """The table as it was seen last."""
+        return self._view
+
     # What happens at the table.
 
     async def _watch(self) -> None:

@@ -17,6 +17,7 @@ from domain.presets import PRESETS
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
 from durak.v1.table_pb2 import PHASE_WAITING
+from service.cli.after import lines_after
 from service.cli.client import Client, new_request_id
 from service.cli.game import Game
 from service.cli.render.texts import Say, printable, settings_line, speak
@@ -47,14 +48,17 @@ class Plan:
     """What to sit down at: a match by its id, any free seat, or a new table with bots."""
 
     match_id: UUID | None
+    rematch_of: UUID | None
     join: bool
     settings: Settings
+    starts_series: bool
     bots: int | None
     level: BotLevel.ValueType
 
 
 @click.command()
 @click.option("--match", "match_id", type=click.UUID, help="Sit down at this match, or come back.")
+@click.option("--rematch", "rematch_of", type=click.UUID, help="Play this match again.")
 @click.option("--join", is_flag=True, help="Sit down at the newest table with a free seat.")
 @click.option("--list", "only_list", is_flag=True, help="List the tables with free seats, no more.")
 @click.option("--deck", type=click.Choice(["24", "36", "52"]), help="Cards. [default: 36]")
@@ -66,8 +70,13 @@ class Plan:
 @click.option("--tricky", is_flag=True, default=None, help="Illegal cards stand until challenged.")
 @click.option("--timer", type=click.IntRange(0, 86_400), help="Seconds for a move. [default: none]")
 @click.option("--stake", type=click.IntRange(0, 10**9), help="Coins of each seat. [default: none]")
+@click.option("--series", is_flag=True, help="Rematches go on with this match as a series.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="A table by its name.")
-@click.option("--bots", type=click.IntRange(0, 5), help="How many bots. [default: all other seats]")
+@click.option(
+    "--bots",
+    type=click.IntRange(0, 5),
+    help="How many bots. [default: all other seats, and none where there is a stake]",
+)
 @click.option("--level", type=click.Choice(list(LEVELS)), default="easy", show_default=True)
 @click.option("--server", metavar="HOST:PORT", help="The server. [default: this machine's]")
 @click.option(
@@ -88,8 +97,9 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
     """Play Durak at this terminal.
 
     Without options: a new table for two, 36 cards, podkidnoy, against an easy bot. Other people sit
-    down at your table with `durak play --match ID`. Without --token or DURAK_TOKEN you play as
-    --name (your login if not given), by the development key of a server on this machine.
+    down at your table with `durak play --match ID`; at a staked table there are no bots. Without
+    --token or DURAK_TOKEN you play as --name (your login if not given), by the development key of a
+    server on this machine.
 
     Ctrl-C leaves the terminal, not the match: come back with --match.
     """
@@ -98,7 +108,17 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
     bots = given["bots"]
     if bots is not None and given["seats"] is not None and bots >= given["seats"]:
         raise click.UsageError(f"{bots} bots leave no seat for you at a table of {given['seats']}")
-    plan = Plan(given["match_id"], given["join"], settings, bots, LEVELS[given["level"]])
+    if settings.stake_coins and bots:
+        raise click.UsageError("bots do not sit at staked tables (R12.7)")
+    plan = Plan(
+        given["match_id"],
+        given["rematch_of"],
+        given["join"],
+        settings,
+        given["series"],
+        0 if settings.stake_coins else bots,
+        LEVELS[given["level"]],
+    )
     say = speak(given["language"])
     terminal = Terminal()
     connect = partial(
@@ -155,20 +175,31 @@ async def _open_tables(client: Client) -> Sequence[api.MatchSummary]:
 async def _play(connect: Callable[[], Client], plan: Plan, terminal: Terminal, say: Say) -> None:
     async with connect() as client:
         match_id = await _sit_down(client, plan)
+        game = Game(client, match_id, terminal, say)
         try:
-            ended = await Game(client, match_id, terminal, say).play()
+            ended = await game.play()
         except asyncio.CancelledError:  # Ctrl-C
             terminal.print("")
             terminal.print(say("come-back", match=match_id))
             raise
         if not ended:
             terminal.print(say("come-back", match=match_id))
+            return
+        for line in await lines_after(client, game.view, say):
+            terminal.print(line, style="dim")
 
 
 async def _sit_down(client: Client, plan: Plan) -> str:
     """The id of the match, where the person sits from now on, or watches if it has begun."""
     if plan.match_id is not None:
         match_id = str(plan.match_id)
+    elif plan.rematch_of is not None:
+        request = api.RematchRequest(
+            match_id=str(plan.rematch_of),
+            request_id=new_request_id(),
+            client_seed=secrets.token_bytes(16),
+        )
+        return (await client.call(client.stub.Rematch, request)).view.match_id
     elif plan.join:
         tables = await _open_tables(client)
         if not tables:
@@ -185,7 +216,9 @@ async def _sit_down(client: Client, plan: Plan) -> str:
 
 
 async def _open_table(client: Client, plan: Plan) -> str:
-    request = api.OpenTableRequest(request_id=new_request_id(), settings=plan.settings)
+    request = api.OpenTableRequest(
+        request_id=new_request_id(), settings=plan.settings, start_series=plan.starts_series
+    )
     view = (await client.call(client.stub.OpenTable, request, repeats=False)).view
     await _take_seat(client, view.match_id)
     others = len(view.seats) - 1

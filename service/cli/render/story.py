@@ -204,7 +204,12 @@ class Story:
         return self._say("event-left", player=self.names[event.seat], reason=reason)
 
     def _finished(self, event: events_pb2.Finished) -> list[Line]:
-        return [Line(result_line(event, self.names, self._say), Part.RESULT)]
+        lines = [Line(result_line(event, self.names, self._say), Part.RESULT)]
+        shares: dict[int, str | int] = {one.seat: one.share_coins for one in event.results}
+        if any(shares.values()):
+            text = self._say("event-shares", shares=self.names.join_with(shares))
+            lines.append(Line(text, Part.RESULT))
+        return lines
 
     # What is kept.
 

@@ -55,6 +55,7 @@ event-left = { $player } εγκαταλείπει την παρτίδα{ $reason
   }.
 event-played-out = { $durak } είναι ο ντουράκ. Κατάταξη: { $places }.
 event-draw = Ισοπαλία: { $players }.
+event-shares = Μάρκες που αποδόθηκαν: { $shares }.
 event-cancelled = Το τραπέζι έκλεισε πριν από τη μοιρασιά.
 event-abandoned = Η παρτίδα διακόπηκε: έφυγε { $leaver }.
 
@@ -126,3 +127,21 @@ review-wait = αναμονή
 review-clock = έληξε ο χρόνος
 review-summary = { $player }: κράτησε το αποτέλεσμα { $kept }, το έχασε { $given }, δεν κρίθηκαν { $undecided }
 review-nothing = Δεν υπάρχει τίποτα να εξεταστεί: καμία κίνηση δεν έγινε με δύο παίκτες και άδεια τράπουλα.
+
+play-again = Ξανά με: durak play --rematch { $match }
+series-stands = Το σκορ της σειράς: durak series { $series }
+coins-balance = Μάρκες: { $available }, και { $escrow } σε πονταρίσματα παρτίδων που δεν τελείωσαν.
+coins-transfer = { $kind ->
+    [opening] αρχικό υπόλοιπο
+    [grant] χορήγηση
+    [stake] ποντάρισμα
+    [refund] επιστροφή πονταρίσματος
+    [post] ποντάρισμα στην μπάνκα
+    [payout] μερίδιο της μπάνκας
+    [correction-in] διόρθωση μετά από ένσταση
+   *[correction-out] διόρθωση μετά από ένσταση
+  }
+rating = { $points } πόντοι  { $player }: παρτίδες { $matches }, νίκες { $wins }, ήττες { $losses }, πόντοι από μποτ σήμερα { $bots }
+rating-numbers = Όλοι αρχίζουν με { $initial } πόντους· μια παρτίδα δίνει ή παίρνει έως { $match }· { $scale } πόντοι διαφορά είναι πιθανότητες δέκα προς ένα. Τα μποτ μετρούν { $easy } (εύκολο), { $normal } (μέτριο), { $hard } (δύσκολο) και δίνουν έως { $day } πόντους τη μέρα.
+series = Παρτίδες που παίχτηκαν: { $matches }, από αυτές ισοπαλίες: { $draws }
+series-seat = { $player }: νίκες { $wins }, ήττες { $losses }

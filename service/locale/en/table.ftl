@@ -56,6 +56,7 @@ event-left = { $player } leaves the match{ $reason ->
   }.
 event-played-out = { $durak } is the durak. Places: { $places }.
 event-draw = A draw between { $players }.
+event-shares = Coins paid out: { $shares }.
 event-cancelled = The table is closed before the deal.
 event-abandoned = The match is abandoned: { $leaver } left.
 
@@ -127,3 +128,21 @@ review-wait = wait
 review-clock = time was over
 review-summary = { $player }: kept the result { $kept }, gave it away { $given }, not decided { $undecided }
 review-nothing = There is nothing to review: no move was made with two players left and an empty stock.
+
+play-again = Play it again with: durak play --rematch { $match }
+series-stands = How the series stands: durak series { $series }
+coins-balance = Coins: { $available }, and { $escrow } in stakes of matches that have not ended.
+coins-transfer = { $kind ->
+    [opening] opening balance
+    [grant] grant
+    [stake] stake
+    [refund] stake given back
+    [post] stake into the bank
+    [payout] share of the bank
+    [correction-in] correction after a dispute
+   *[correction-out] correction after a dispute
+  }
+rating = { $points } points  { $player }: { $matches } matches, { $wins } won, { $losses } lost, { $bots } points from bots today
+rating-numbers = Everybody begins with { $initial } points; a match gives or takes up to { $match }; { $scale } points more are odds of ten to one. Bots count as { $easy } (easy), { $normal } (normal), { $hard } (hard), and give up to { $day } points a day.
+series = Matches played out: { $matches }, of them draws: { $draws }
+series-seat = { $player }: { $wins } won, { $losses } lost

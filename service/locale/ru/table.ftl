@@ -56,6 +56,7 @@ event-left = { $player } покидает партию{ $reason ->
   }.
 event-played-out = { $durak } остаётся в дураках. Места: { $places }.
 event-draw = Ничья: { $players }.
+event-shares = Выплачено монет: { $shares }.
 event-cancelled = Стол закрыт до раздачи.
 event-abandoned = Партия прервана: { $leaver } выходит.
 
@@ -126,3 +127,21 @@ review-wait = подождать
 review-clock = вышло время
 review-summary = { $player }: исход сохранён — { $kept }, упущен — { $given }, не решено — { $undecided }
 review-nothing = Разбирать нечего: ни одного хода не сделано вдвоём при пустой колоде.
+
+play-again = Сыграть ещё раз: durak play --rematch { $match }
+series-stands = Счёт серии: durak series { $series }
+coins-balance = Монеты: { $available }, и ещё { $escrow } в ставках неоконченных партий.
+coins-transfer = { $kind ->
+    [opening] начальный баланс
+    [grant] начисление
+    [stake] ставка
+    [refund] возврат ставки
+    [post] ставка в банк
+    [payout] доля банка
+    [correction-in] поправка после спора
+   *[correction-out] поправка после спора
+  }
+rating = { $points } очков  { $player }: партий { $matches }, побед { $wins }, поражений { $losses }, очков у ботов за сегодня { $bots }
+rating-numbers = Вначале у каждого { $initial } очков; партия даёт или отнимает не больше { $match }; { $scale } очков разницы — шансы десять к одному. Боты считаются за { $easy } (лёгкий), { $normal } (средний), { $hard } (сильный) и дают не больше { $day } очков в день.
+series = Сыграно партий: { $matches }, из них вничью: { $draws }
+series-seat = { $player }: побед { $wins }, поражений { $losses }

@@ -1,0 +1,155 @@
+"""Coins, series and ratings as people meet them at a terminal."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Database
+from tests.terminal import Server, Terminal, kill, wait_for
+
+ALWAYS_THE_FIRST = "1\n" * 2000
+RESULT = r"is the durak|A draw between"
+
+
+@pytest.fixture
+def terminal(database: Database, tmp_path: Path) -> Terminal:
+    return Terminal(database, tmp_path)
+
+
+@pytest.fixture
+def server(terminal: Terminal) -> Iterator[Server]:
+    with terminal.serving() as running:
+        yield running
+
+
+def call(terminal: Terminal, server: Server, *words: str) -> list[str]:
+    done = terminal.durak(*words, "--server", server.address)
+    assert done.returncode == 0, done.stderr
+    return [plain(line) for line in done.stdout.splitlines()]
+
+
+def plain(line: str) -> str:
+    """A line with its numbers as a program writes them: 1000, not 1,000."""
+    return re.sub(r"(?<=\d)[,.\u00a0\u202f](?=\d{3}\b)", "", line)
+
+
+def answers(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(ALWAYS_THE_FIRST)
+    process.stdin.flush()
+
+
+def played(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """The lines about coins that a player gets: what was paid out, and what they have now."""
+    wait_for(process, RESULT)
+    lines = wait_for(process, r"^Coins: ")
+    kill(process)
+    return plain(lines[-2]), plain(lines[-1])
+
+
+def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
+    terminal: Terminal, server: Server
+) -> None:
+    none = "and 0 in stakes of matches that have not ended."
+    assert call(terminal, server, "coins", "--name", "anna") == [
+        f"Coins: 1000, {none}",
+        "    1  +1000      = 1000      opening balance",
+    ]
+    assert call(terminal, server, "grant", "anna", "500", "--name", "op") == [
+        f"Coins: 1500, {none}"
+    ]
+
+    table = ("--stake", "300", "--seats", "2", "--series")
+    anna = terminal.start("play", "--server", server.address, "--name", "anna", *table)
+    match_id = wait_for(anna, "--match ")[-1].split()[-1]
+    boris = terminal.start(
+        "play", "--server", server.address, "--name", "boris", "--match", match_id
+    )
+    for player in (anna, boris):
+        answers(player)
+    told = [played(player) for player in (anna, boris)]
+    assert told[0][0] == told[1][0], "both are told what was paid out"
+    shares = re.fullmatch(r"Coins paid out: anna (\d+), boris (\d+)\.", told[0][0])
+    assert shares is not None
+    assert int(shares[1]) + int(shares[2]) == 600
+    now = {
+        "anna": 1200 + int(shares[1]),
+        "boris": 700 + int(shares[2]),
+    }
+    for (_, balance), coins in zip(told, now.values(), strict=True):
+        assert balance == f"Coins: {coins}, {none}"
+    listed = call(terminal, server, "coins", "--name", "boris", "--transfers", "100")
+    assert listed[0] == f"Coins: {now['boris']}, {none}"
+    assert listed[-2].split()[:4] == ["2", "-300", "=", "700"]
+    assert listed[-2].endswith(f"stake  {match_id}")
+
+    anna = terminal.start("play", "--server", server.address, "--name", "anna",
+                          "--rematch", match_id)  # fmt: skip
+    again = wait_for(anna, "--match ")[-1].split()[-1]
+    assert again != match_id
+    assert call(terminal, server, "coins", "--name", "anna", "--transfers", "0") == [
+        f"Coins: {now['anna'] - 300}, and 300 in stakes of matches that have not ended."
+    ]
+    boris = terminal.start("play", "--server", server.address, "--name", "boris",
+                           "--rematch", match_id)  # fmt: skip
+    for player in (anna, boris):
+        answers(player)
+    wait_for(anna, RESULT)
+    lines = wait_for(anna, "^How the series stands")
+    assert lines[-2] == f"Play it again with: durak play --rematch {again}"
+    assert lines[-1] == f"How the series stands: durak series {match_id}"
+    wait_for(boris, "^How the series stands")
+    kill(anna)
+    kill(boris)
+
+    while not (series := call(terminal, server, "series", match_id))[0].startswith(
+        "Matches played out: 2,"
+    ):
+        assert series[0] in {f"Matches played out: {n}, of them draws: {d}"
+                             for n in range(2) for d in range(n + 1)}  # fmt: skip
+    draws = int(series[0].split()[-1])
+    counted = [re.fullmatch(r"(\w+): (\d) won, (\d) lost", line) for line in series[1:]]
+    assert [row and row[1] for row in counted] == ["anna", "boris"]
+    assert sum(int(row[2]) for row in counted if row) == 2 - draws
+    assert sum(int(row[3]) for row in counted if row) == 2 - draws
+
+    *ratings, numbers = call(terminal, server, "ratings")
+    assert {line.split()[2] for line in ratings} == {"anna:", "boris:"}
+    assert "Everybody begins with 1000 points; a match gives or takes up to 32" in numbers
+    assert "Bots count as 800 (easy), 1000 (normal), 1200 (hard)" in numbers
+
+
+def test_R12_7_a_staked_table_is_opened_without_bots(terminal: Terminal, server: Server) -> None:
+    refused = terminal.durak("play", "--server", server.address, "--stake", "5", "--bots", "1")
+    assert refused.returncode == 2
+    assert "bots do not sit at staked tables" in refused.stderr
+
+    anna = terminal.start("play", "--server", server.address, "--stake", "5", "--name", "anna")
+    wait_for(anna, "^Seats still free: 1")
+    kill(anna)
+
+
+def test_grants_are_for_operators(terminal: Terminal, server: Server) -> None:
+    refused = terminal.durak(
+        "grant", "anna", "5", "--role", "player", "--server", server.address, "--name", "anna"
+    )
+    assert refused.returncode == 1
+    assert "Your account may not do this." in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize("language", ["ru", "el"])
+def test_all_of_it_speaks_other_languages(
+    terminal: Terminal, server: Server, language: str
+) -> None:
+    spoken = {"ru": ("Монеты: 1000", "начальный баланс", "очков"),
+              "el": ("Μάρκες: 1000", "αρχικό υπόλοιπο", "πόντοι")}[language]  # fmt: skip
+    coins = call(terminal, server, "coins", "--name", "anna", "--language", language)
+    assert coins[0].startswith(spoken[0])
+    assert coins[1].endswith(spoken[1])
+    assert spoken[2] in call(terminal, server, "ratings", "--language", language)[0]

@@ -149,6 +149,14 @@ _RESOURCES: Mapping[ErrorReason.ValueType, tuple[str, str]] = {
 """What is missing: its type, and the metadata that names it."""
 
 _STORE_ERRORS = (StoreOverloaded, StoreUnavailable, AppendOutcomeUnknown, VersionConflict)
+FLOODS = frozenset(
+    {
+        reasons.ERROR_REASON_RATE_LIMITED,
+        reasons.ERROR_REASON_OVERLOADED,
+        reasons.ERROR_REASON_DRAINING,
+    }
+)
+"""Refusals that come in floods: their log lines would add to the load."""
 
 
 class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a fault

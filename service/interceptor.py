@@ -23,7 +23,15 @@ from durak.v1.errors_pb2 import ErrorReason
 from service import calls
 from service.auth import Authenticator
 from service.calls import NOBODY, Call, Caller
-from service.errors import STATUS_KEY, is_expected, reason_name, refuse, refused_by, status_of
+from service.errors import (
+    FLOODS,
+    STATUS_KEY,
+    is_expected,
+    reason_name,
+    refuse,
+    refused_by,
+    status_of,
+)
 from service.lifetime import MALFORMED, Lifetime, Requests
 from service.limits import Limits
 from service.localisation import negotiate
@@ -38,14 +46,6 @@ _UNTRACED = Traced(b"", None)
 _metadata: ContextVar[Any] = ContextVar("metadata")
 """The metadata of the running call, from the interceptor to the frame: asking the context for it
 would decode it once more."""
-_QUIET = frozenset(
-    {
-        reasons.ERROR_REASON_RATE_LIMITED,
-        reasons.ERROR_REASON_OVERLOADED,
-        reasons.ERROR_REASON_DRAINING,
-    }
-)
-"""Refusals that come in floods: their log lines would add to the load."""
 
 
 class Interceptor(aio.ServerInterceptor):
@@ -330,7 +330,7 @@ class Passage:
             _log.debug("client gone", **facts)
         elif not is_expected(error):
             _log.error("call failed", exc_info=error, **facts)
-        elif reason in _QUIET:
+        elif reason in FLOODS:
             _log.debug("call refused", **facts)
         else:
             _log.info("call refused", **facts)

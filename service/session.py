@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 from google.protobuf.message import DecodeError
 
-from domain.refusal import FieldFault
+from domain.refusal import FieldFault, Refusal
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.match_service_pb2 import (
     PlaySessionRequest,
@@ -28,7 +28,15 @@ from durak.v1.table_pb2 import TableView
 from service import fields
 from service.calls import Call
 from service.desk import Desk
-from service.errors import Refused, is_expected, refuse, refused_by, status_of
+from service.errors import (
+    FLOODS,
+    Refused,
+    is_expected,
+    reason_name,
+    refuse,
+    refused_by,
+    status_of,
+)
 from service.limits import Limits
 from service.watch import Watch, Watches
 
@@ -157,11 +165,25 @@ class Session:
 
     def _error(self, request_id: str, error: BaseException) -> bytes:
         assert isinstance(error, Exception)
-        if not is_expected(error):
-            _log.error("session_request_failed", exc_info=error)
         refused = refused_by(error)
+        self._log_refusal(error, refused.refusal)
         status = status_of(refused.refusal, self._call.language, refused.retry_after_seconds)
         return PlaySessionResponse(request_id=request_id, error=status).SerializeToString()
+
+    def _log_refusal(self, error: Exception, refusal: Refusal) -> None:
+        facts = {
+            "method": self._call.method,
+            "reason": reason_name(refusal.reason),
+            "clause": refusal.clause,
+            "caller": self._call.caller.subject,
+            "trace_id": self._call.trace_id.hex(),
+        }
+        if not is_expected(error):
+            _log.error("call failed", exc_info=error, **facts)
+        elif refusal.reason in FLOODS:
+            _log.debug("call refused", **facts)
+        else:
+            _log.info("call refused", **facts)
 
     # --- watches --------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from grpc import aio
+from structlog.testing import capture_logs
 
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
@@ -153,6 +154,21 @@ async def test_errors_are_those_of_the_unary_calls(playing: Playing) -> None:
     beyond = await session.ask(watch=watch_of(match_id, after=9))
     assert reason_of(beyond.error) == reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD
     await session.close()
+
+
+async def test_refusals_are_logged_as_those_of_unary_calls_are(playing: Playing) -> None:
+    ann = await player_in(playing)
+    session = ann.session()
+    nowhere = api.CancelTableRequest(match_id=FIXED_ID, request_id=new_id())
+    with capture_logs() as lines:
+        await session.ask(cancel_table=nowhere)
+        async with refused(reasons.ERROR_REASON_MATCH_NOT_FOUND):
+            await ann.call("CancelTable", nowhere)
+    ours, unary = [line for line in lines if line["event"] == "call refused"]
+    assert ours["method"] == "/durak.v1.MatchService/PlaySession"
+    for fact in ("log_level", "reason", "clause", "caller"):
+        assert ours[fact] == unary[fact]
+    assert ours["reason"] == "MATCH_NOT_FOUND"
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     again from the first page. INVALID_ARGUMENT.
     """
     ERROR_REASON_REQUEST_ID_REUSED: _ErrorReason.ValueType  # 6
-    """Cause: you have used this request id before, with another payload. Action: make a new UUID for each new
-    command; repeat a request only unchanged. ALREADY_EXISTS.
+    """Cause: you have used this request id before, with another payload. `expected_version` is not compared, and ids are
+    known at their match only: that another match or player had the same one goes unnoticed. Action: make a new UUID
+    for each new command; repeat a request only unchanged. ALREADY_EXISTS.
     """
     ERROR_REASON_TOKEN_MISSING: _ErrorReason.ValueType  # 10
     """Cause: the call carries no bearer token. Action: send metadata `authorization: Bearer <token>`.
@@ -319,8 +320,9 @@ ERROR_REASON_PAGE_TOKEN_INVALID: ErrorReason.ValueType  # 5
 again from the first page. INVALID_ARGUMENT.
 """
 ERROR_REASON_REQUEST_ID_REUSED: ErrorReason.ValueType  # 6
-"""Cause: you have used this request id before, with another payload. Action: make a new UUID for each new
-command; repeat a request only unchanged. ALREADY_EXISTS.
+"""Cause: you have used this request id before, with another payload. `expected_version` is not compared, and ids are
+known at their match only: that another match or player had the same one goes unnoticed. Action: make a new UUID
+for each new command; repeat a request only unchanged. ALREADY_EXISTS.
 """
 ERROR_REASON_TOKEN_MISSING: ErrorReason.ValueType  # 10
 """Cause: the call carries no bearer token. Action: send metadata `authorization: Bearer <token>`.

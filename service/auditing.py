@@ -1,20 +1,19 @@
 """Audits of many matches, side by side in processes of their own.
 
-The auditor is plain computing, about a millisecond for a match, so it gets every core. Processes
-are spawned and not forked: gRPC does not survive a fork.
+The auditor is plain computing, about a millisecond for a match, so it gets every core.
 """
 
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import NamedTuple, Self
 from uuid import UUID
 
 from domain.audit import AuditReport, EntryKind, LedgerEntry, audit
 from eventstore import WholeMatch
 from service.ledger_entries import entries_of
+from service.processes import SPAWN, end_with, lifeline
 
 
 class Coins(NamedTuple):
@@ -58,13 +57,16 @@ class Auditors:
     def __init__(self, processes: int) -> None:
         """At most so many processes, and twice as many pages of matches in memory."""
         self._processes = processes
-        self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+        self._end, self._lifeline = lifeline()
+        self._pool = ProcessPoolExecutor(processes, SPAWN, end_with, (self._end,))
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
+        self._lifeline.close()
+        self._end.close()
 
     async def judge_pages(
         self, pages: AsyncIterator[list[WholeMatch]]

@@ -1,26 +1,25 @@
 """Where the service thinks: processes beside the event loop, with a limit on time and on number.
 
 Python's threads share one lock, so that a search in a thread holds up every call. Processes do not,
-and these give way to the loop where the cores are busy. They are spawned and not forked: gRPC does
-not survive a fork. They end with this process, however that ends.
+and these give way to the loop where the cores are busy. They end with this process, however that
+ends (see processes.py).
 """
 
 import asyncio
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
 import structlog
 
-_SPAWN: Final = get_context("spawn")
+from service.processes import SPAWN, end_with, lifeline
+
 _START_SECONDS: Final = 30.0
 """How long the first process may take to start."""
 _LATE_SECONDS: Final = 0.5
@@ -54,7 +53,7 @@ class Thinkers:
         self._thoughts_limit = thoughts_limit
         self._thoughts: set[Future[Any]] = set()
         self._starting: asyncio.Task[ProcessPoolExecutor] | None = None
-        self._end, self._lifeline = _SPAWN.Pipe(duplex=False)
+        self._end, self._lifeline = lifeline()
 
     def warm(self) -> None:
         """Start the processes unless they run, so that the first thought need not wait for it."""
@@ -119,7 +118,7 @@ class Thinkers:
             raise NoThoughtError("the processes do not start") from error
 
     async def _start(self) -> ProcessPoolExecutor:
-        pool = ProcessPoolExecutor(self._processes, _SPAWN, _begin, (self._end,))
+        pool = ProcessPoolExecutor(self._processes, SPAWN, _begin, (self._end,))
 
         def spawn() -> list[Future[int]]:
             # Ctrl-C is for this process alone. The others begin with what this thread blocks.
@@ -166,14 +165,7 @@ def _begin(end: Connection) -> None:
     """Set the process up."""
     signal.signal(signal.SIGALRM, _stop_thinking)
     os.nice(_NICENESS)
-    threading.Thread(target=_end_with, args=(end,), daemon=True).start()
-
-
-def _end_with(end: Connection) -> None:
-    """End this process, in mid-thought too, when the other end of the pipe is closed or gone."""
-    with suppress(EOFError, OSError):
-        end.recv_bytes()
-    os._exit(0)
+    end_with(end)
 
 
 def _stop_thinking(*_: object) -> NoReturn:

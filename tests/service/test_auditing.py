@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from multiprocessing import active_children
@@ -120,3 +123,34 @@ async def test_nobody_who_stops_listening_leaves_work_behind(store: EventStore) 
         async with asyncio.timeout(60):
             async for _ in auditors.judge_pages(endless()):
                 break
+
+
+AUDIT = """
+import asyncio
+import signal
+import subprocess
+import sys
+from service.auditing import Auditors
+
+async def pages():
+    yield []
+    print("auditing", flush=True)
+    await asyncio.Event().wait()
+
+async def main():
+    async with Auditors(1) as auditors:
+        async for _ in auditors.judge_pages(pages()):
+            pass
+
+asyncio.run(main())
+"""
+
+
+def test_the_processes_end_with_one_that_is_killed() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", AUDIT], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == "auditing\n"
+    parent.kill()
+    # They have inherited its output: that ends when the last of them has.
+    parent.communicate(timeout=60)
+    assert parent.returncode == -signal.SIGKILL

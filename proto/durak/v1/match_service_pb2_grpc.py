@@ -214,10 +214,10 @@ class MatchServiceServicer(object):
     def Rematch(self, request, context):
         """Plays a finished match again: same settings, same owner, same seats, the series carried on (R13.1). The first
         player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
-        themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it to
-        each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was closed before the deal, a new table has to be
-        opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, and what TakeSeat refuses, said of the new
-        table.
+        themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it
+        to each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was
+        closed before the deal, a new table has to be opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE,
+        and what TakeSeat refuses, said of the new table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

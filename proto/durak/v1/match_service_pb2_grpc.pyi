@@ -74,10 +74,10 @@ class MatchServiceStub:
     Rematch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RematchRequest, _match_service_pb2.RematchResponse]
     """Plays a finished match again: same settings, same owner, same seats, the series carried on (R13.1). The first
     player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
-    themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it to
-    each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was closed before the deal, a new table has to be
-    opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, and what TakeSeat refuses, said of the new
-    table.
+    themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it
+    to each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was
+    closed before the deal, a new table has to be opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE,
+    and what TakeSeat refuses, said of the new table.
     """
     ReviewMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ReviewMatchRequest, _match_service_pb2.ReviewMatchResponse]
     """What each move of a match that is over did to its result, as far as that can be told: of the moves that were
@@ -215,10 +215,10 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_match_service_pb2.RematchResponse]:
         """Plays a finished match again: same settings, same owner, same seats, the series carried on (R13.1). The first
         player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
-        themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it to
-        each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was closed before the deal, a new table has to be
-        opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, and what TakeSeat refuses, said of the new
-        table.
+        themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it
+        to each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was
+        closed before the deal, a new table has to be opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE,
+        and what TakeSeat refuses, said of the new table.
         """
 
     @_abc_1.abstractmethod

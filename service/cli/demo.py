@@ -15,13 +15,16 @@ from rich.console import Console
 
 from domain.audit import audit
 from domain.bots import easy
+from domain.bots.suspicion import illegal_plays
 from domain.match import Match, fold
 from domain.view import redact, table_view
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
-from durak.v1.table_pb2 import TableView
+from durak.v1.table_pb2 import ChallengeMove, DefendMove, Move, TableView
+from durak.v1.wallet_service_pb2 import GrantCoinsRequest
+from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from eventstore import StoredRecord
 from service.cli.database import opened_store
 from service.cli.render.cards import in_colour
@@ -34,38 +37,51 @@ from service.server import Running, running
 from service.telemetry import configure_logging
 
 PLAYERS: Final = ("Anna", "Boris", "Vera", "Gleb")
-SETTINGS: Final = Settings(
-    deck=Deck.DECK_36,
-    seats=len(PLAYERS),
-    throw_in=ThrowIn.THROW_IN_ALL,
-    transfer=True,
-    draw_allowed=True,
-    five_card_opening=True,
-)
+CHEAT, WITNESS = PLAYERS[1], PLAYERS[0]
+"""At the tricky table: who cheats, and who watches for it."""
 # Commands that came too late are refused and tried on the next view.
 _TOO_LATE: Final = (grpc.StatusCode.ABORTED, grpc.StatusCode.FAILED_PRECONDITION)
 
 
 @click.command()
-def demo() -> None:
+@click.option("--stake", type=click.IntRange(0, 1_000), default=0, help="Coins of each seat.")
+@click.option("--tricky", is_flag=True, help="Boris cheats; Anna challenges each second time.")
+def demo(*, stake: int, tricky: bool) -> None:
     """Play a four-seat perevodnoy match over gRPC, then replay it from the log.
 
     Starts the service on a free port, connects four players and a spectator, each by a connection
     of their own, and prints what the spectator sees. Then it reads the log back, audits it, folds
     it, and compares it with every event and the last view that each client got. Exit code 1 means
-    that they differ.
+    that they differ. With --stake it tells who has which coins then, and adds up all coins.
     """
     config = Config(listen_port=0, log_level="error")
     configure_logging(config)
-    sys.exit(asyncio.run(_demo(config)))
+    settings = Settings(
+        deck=Deck.DECK_36,
+        seats=len(PLAYERS),
+        throw_in=ThrowIn.THROW_IN_ALL,
+        transfer=True,
+        draw_allowed=True,
+        five_card_opening=True,
+        tricky=tricky,
+        stake_coins=stake,
+    )
+    sys.exit(asyncio.run(_demo(config, settings)))
 
 
-async def _demo(config: Config) -> int:
+async def _demo(config: Config, settings: Settings) -> int:
     async with running(config) as server:
-        match_id, clients = await _play(server)
+        match_id, clients = await _play(server, settings)
     async with opened_store(config) as store:
         stored = await store.read(UUID(match_id))
-    faults = _differences(stored, clients)
+        faults = _differences(stored, clients)
+        if settings.stake_coins:
+            balances = [
+                f"{name} {(await store.ledger.balance(name)).available}" for name in PLAYERS
+            ]
+            click.echo(f"coins: {', '.join(balances)}")
+            if not (await store.ledger.check()).holds:
+                faults.append("the coins do not add up")
     for fault in faults:
         click.echo(f"durak: {fault}", err=True)
     if faults:
@@ -95,21 +111,55 @@ class Client:
                 await self.act()
 
     async def act(self) -> None:
-        """Make the move of an easy bot where it is this player's turn."""
+        """Make the move of this player where they have one to make."""
         view = self.view
-        if not view.HasField("your_seat") or view.your_seat not in view.on_clock:
+        move = self.choose(view) if view.HasField("your_seat") else None
+        if move is None:
             return
         request = api.PlayRequest(
             match_id=view.match_id,
             request_id=str(uuid4()),
             expected_version=view.version,
-            move=easy.choose(view, (), 0),
+            move=move,
         )
         try:
             await self.stub.Play(request, metadata=self.metadata)
         except aio.AioRpcError as error:
             if error.code() not in _TOO_LATE:
                 raise
+
+    def choose(self, view: TableView) -> Move | None:
+        """The move of an easy bot, where it is this player's turn."""
+        return easy.choose(view, (), 0) if view.your_seat in view.on_clock else None
+
+
+class Cheat(Client):
+    """Beats with cards that do not beat, where the rules leave nothing but to take (R11.1)."""
+
+    def choose(self, view: TableView) -> Move | None:
+        """An illegal card instead of "take"."""
+        move = super().choose(view)
+        if move is None or not move.HasField("take"):
+            return move
+        unbeaten = [laid.attack_card for laid in view.table if not laid.defence_card]
+        return Move(defend=DefendMove(attack_card=unbeaten[0], card=view.hand[0]))
+
+
+@dataclass
+class Witness(Client):
+    """Challenges each second illegal play that lies there for all to see (R11.3)."""
+
+    seen: set[int] = field(default_factory=set)
+
+    def choose(self, view: TableView) -> Move | None:
+        """A challenge, or what an easy bot would do."""
+        history = [event.event for event in self.events]
+        for version in illegal_plays(view, history):
+            if version not in self.seen:
+                self.seen.add(version)
+                if len(self.seen) % 2 == 0:
+                    return Move(challenge=ChallengeMove(play_version=version))
+        return super().choose(view)
 
 
 @dataclass
@@ -131,20 +181,22 @@ class Spectator(Client):
                     self.console.print(in_colour(line, self.story.trump_suit))
 
 
-async def _play(server: Running) -> tuple[str, list[Client]]:
+async def _play(server: Running, settings: Settings) -> tuple[str, list[Client]]:
     """Play the match; its id, and the clients with all that they saw."""
     channels = [_connect(server.address) for _ in range(len(PLAYERS) + 1)]
     try:
         players = [
-            Client(name, MatchServiceStub(channel), _metadata(server, name))
+            _client(settings, name)(name, MatchServiceStub(channel), _metadata(server, name))
             for name, channel in zip(PLAYERS, channels, strict=False)
         ]
         spectator = Spectator(
             "spectator", MatchServiceStub(channels[-1]), _metadata(server, "spectator")
         )
+        if settings.stake_coins:  # so that nobody is short, however often this is run
+            await _grant(server, channels[-1], settings.stake_coins)
         owner = players[0]
         opened = await owner.stub.OpenTable(
-            api.OpenTableRequest(request_id=str(uuid4()), settings=SETTINGS),
+            api.OpenTableRequest(request_id=str(uuid4()), settings=settings),
             metadata=owner.metadata,
         )
         match_id = opened.view.match_id
@@ -166,6 +218,22 @@ async def _play(server: Running) -> tuple[str, list[Client]]:
     finally:
         for channel in channels:
             await channel.close()
+
+
+async def _grant(server: Running, channel: aio.Channel, coins: int) -> None:
+    """Give each player coins, as an operator."""
+    token = development_token(server.config, "operator", roles=("operator",), hours=1)
+    for name in PLAYERS:
+        await WalletServiceStub(channel).GrantCoins(
+            GrantCoinsRequest(request_id=str(uuid4()), player_id=name, coins=coins),
+            metadata=(("authorization", f"Bearer {token}"),),
+        )
+
+
+def _client(settings: Settings, name: str) -> type[Client]:
+    if not settings.tricky:
+        return Client
+    return {CHEAT: Cheat, WITNESS: Witness}.get(name, Client)
 
 
 def _connect(address: str) -> aio.Channel:

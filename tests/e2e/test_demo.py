@@ -51,6 +51,25 @@ def test_the_demo_replays_its_match_and_the_log_can_be_read(terminal: Terminal) 
     assert not any(hand in open_to_all for hand in hands)
 
 
+@pytest.mark.timeout(120)
+def test_the_demo_of_a_staked_tricky_table_counts_its_coins_and_replays(
+    terminal: Terminal,
+) -> None:
+    demo = terminal.durak("demo", "--stake", "100", "--tricky")
+
+    assert demo.returncode == 0, demo.stderr
+    *transcript, coins, last = demo.stdout.splitlines()
+    assert re.fullmatch(r"replay identical: \d+ events", last)
+    assert "Coins paid out: Anna " in transcript[-1]
+    told = re.fullmatch(r"coins: Anna (\d+), Boris (\d+), Vera (\d+), Gleb (\d+)", coins)
+    assert told is not None
+    assert sum(map(int, told.groups())) == 4 * (1000 + 100), "each was granted what the seat costs"
+    # Boris never says "take": he lays what he has, and is caught every second time.
+    assert "Boris says “take”" not in demo.stdout
+    for challenge in re.findall(r"challenges what .*", demo.stdout):
+        assert challenge == "challenges what Boris played: it was illegal."
+
+
 def test_a_log_that_was_changed_is_not_told(terminal: Terminal) -> None:
     match_id = terminal.durak("demo").stdout.splitlines()[0].removeprefix("match ")
     asyncio.run(

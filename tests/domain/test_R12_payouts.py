@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import pytest
 
@@ -63,11 +64,23 @@ def test_C20_R12_3_R12_4_whatever_the_places_the_shares_sum_to_the_bank(
     assert count == results
 
 
+def stages(seats: Sequence[int]) -> Iterator[list[list[int]]]:
+    """Every way in which some of these seats can have gone out so far."""
+    for count in range(len(seats) + 1):
+        for out in combinations(seats, count):
+            yield from groupings(out)
+
+
 @pytest.mark.parametrize("seats", [2, 3, 4, 5, 6])
 def test_R12_5_draws_and_cancelled_tables_give_every_stake_back(seats: int) -> None:
-    for outcome in (Outcome.OUTCOME_DRAW, Outcome.OUTCOME_CANCELLED):
-        for groups in ([], [[0]], [list(range(seats))]):
-            assert shares(7, Result(outcome), groups, seats) == [7] * seats
+    assert shares(7, Result(Outcome.OUTCOME_CANCELLED), [], seats) == [7] * seats
+    for groups in stages(range(seats)):
+        still_in = seats - sum(map(len, groups))
+        # A draw is between those who went out last (R9.4), or those who are still in (R9.5).
+        if len(groups[-1] if groups and not still_in else range(still_in)) > 1:
+            for stake in STAKES:
+                draw = shares(stake, Result(Outcome.OUTCOME_DRAW), groups, seats)
+                assert draw == [stake] * seats
 
 
 @pytest.mark.parametrize("taken", [[], [1], [0, 2], [0, 1, 2, 3, 4]])
@@ -79,7 +92,7 @@ def test_R12_5_a_cancelled_table_pays_the_seats_that_were_taken(taken: list[int]
 def test_R12_6_whoever_leaves_at_whatever_stage_the_shares_sum_to_the_bank(seats: int) -> None:
     for leaver in range(seats):
         others = [seat for seat in range(seats) if seat != leaver]
-        for groups in ([], [[others[0]]], [others]):
+        for groups in stages(others):
             for stake in STAKES:
                 result = Result(Outcome.OUTCOME_ABANDONED, leaver=leaver)
                 got = shares(stake, result, groups, seats)

@@ -16,14 +16,15 @@ from service.localisation import LANGUAGES
 
 ROLES: Final = ("player", "operator", "auditor")
 NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
+SERVER: Final = click.option(
+    "--server",
+    metavar="HOST:PORT",
+    envvar="DURAK_SERVER",
+    show_envvar=True,
+    help="The server. [default: this machine's]",
+)
 OPTIONS: Final = (
-    click.option(
-        "--server",
-        metavar="HOST:PORT",
-        envvar="DURAK_SERVER",
-        show_envvar=True,
-        help="The server. [default: this machine's]",
-    ),
+    SERVER,
     click.option(
         "--ca",
         "certificate",

@@ -12,6 +12,7 @@ import click
 from durak.v1 import practice_service_pb2 as api
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
+from service.cli.connection import SERVER
 from service.cli.play import EXIT_INTERRUPTED, play
 from service.cli.terminal import new_console
 from service.config import Config
@@ -23,7 +24,7 @@ _MENU: Final = ("menu-next", "menu-again", "menu-list", "menu-match", "menu-leav
 @click.command()
 @click.argument("puzzle", required=False)
 @click.option("--list", "only_list", is_flag=True, help="List the puzzles, no more.")
-@click.option("--server", metavar="HOST:PORT", help="The server. [default: this machine's]")
+@SERVER
 @click.option(
     "--ca", type=click.Path(path_type=Path, exists=True), help="Trusted (PEM); turns TLS on."
 )

@@ -11,6 +11,7 @@ from domain.presets import PRESETS
 from durak.v1 import rules_service_pb2 as api
 from durak.v1.rules_service_pb2_grpc import RulesServiceStub
 from service.cli.client import Client
+from service.cli.connection import SERVER
 from service.cli.play import CIRCLES, settings_of
 from service.cli.terminal import new_console
 from service.config import Config
@@ -30,7 +31,7 @@ from service.localisation import LANGUAGES
 @click.option("--stake", type=click.IntRange(0, 10**9), help="Coins of each seat. [default: none]")
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="A table by its name.")
 @click.option("--clauses", is_flag=True, help="Name the clauses of the rules.")
-@click.option("--server", metavar="HOST:PORT", help="The server. [default: this machine's]")
+@SERVER
 @click.option(
     "--ca", type=click.Path(path_type=Path, exists=True), help="Trusted (PEM); turns TLS on."
 )

@@ -113,7 +113,8 @@ class Game:
         self._shown = self._menu
         if view.phase == PHASE_WAITING:
             free = sum(not seat.taken for seat in view.seats)
-            self._print(self._say("seats-missing", count=free, match=self._match_id), "dim")
+            command = f"durak play --match {self._match_id}"
+            self._terminal.hint(self._say("seats-missing", count=free, command=command))
         elif not self._menu.choices:
             self._print(self._say("turn-others", players=names.join(view.on_clock)), "dim")
         elif is_new:
@@ -178,6 +179,8 @@ class Game:
                 self._print(self._say("answer-nothing" if nothing else key, **arguments))
             case Word.HELP:
                 self._print(self._say("answer-help"))
+                if self._view.settings.tricky:
+                    self._print(self._say("answer-help-tricky"))
             case Word.TABLE:
                 self._print_table()
             case Word.LEAVE if not leaving:

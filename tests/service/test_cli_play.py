@@ -107,7 +107,8 @@ def test_ctrl_c_leaves_the_terminal_and_says_how_to_come_back(
     said = interrupt(anna)
     assert anna.returncode == 130
     match_id = said.split()[-1]
-    assert f"durak play --match {match_id}" in said
+    # Whoever comes back as somebody else sits at no table.
+    assert f"durak play --server {server.address} --name Anna --match {match_id}" in said
 
     back = terminal.durak(
         "play", "--server", server.address, "--name", "Anna", "--match", match_id,
@@ -115,6 +116,16 @@ def test_ctrl_c_leaves_the_terminal_and_says_how_to_come_back(
     )  # fmt: skip
     assert back.returncode == 0, back.stderr
     assert "The match is abandoned: Anna left." in back.stdout
+
+
+def test_R11_1_help_tells_what_a_tricky_table_allows(terminal: Terminal, server: Server) -> None:
+    asked = "?\nquit\n"
+    for options, told in (((), False), (("--tricky",), True)):
+        played = terminal.durak(
+            "play", "--server", server.address, "--name", "Anna", *options, answers=asked
+        )
+        assert "Type the number of a move" in played.stdout
+        assert ("any card of yours can be laid" in played.stdout) == told
 
 
 def test_a_pipe_that_ends_leaves_the_match_alone(terminal: Terminal, server: Server) -> None:

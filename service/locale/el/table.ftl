@@ -11,7 +11,7 @@ settings = { $deck } φύλλα, { $seats } θέσεις, { $transfer ->
    *[no] χωρίς ισοπαλία
   }
 setting-opening = άνοιγμα με πέντε φύλλα
-setting-tricky = με μπλόφα
+setting-tricky = με κόλπα
 setting-timer = { $seconds } δ. για κάθε κίνηση
 setting-stake = ποντάρισμα { $coins }
 setting-preset = προρύθμιση { $preset }
@@ -89,7 +89,9 @@ turn-yours = Σειρά σας{ $until ->
    *[other] { " " }(έως { $until })
   }:
 turn-others = Αναμονή: { $players }.
-seats-missing = Ελεύθερες θέσεις: { $count }. Κάθεται κανείς με: durak play --match { $match }
+seats-missing =
+    Ελεύθερες θέσεις: { $count }. Για να καθίσει κάποιος:
+    { $command }
 
 move-lead = άνοιγμα με { $card }
 move-throw-in = προσθήκη { $card }
@@ -100,6 +102,7 @@ move-pass = πάσο
 move-challenge = αμφισβήτηση { $card } του παίκτη { $player }
 
 answer-help = Γράψτε τον αριθμό της κίνησης ή ένα φύλλο: 6h, 10♠, Qd. Για να πείτε ποιο φύλλο χτυπάτε: 6h 9h. Λέξεις: παίρνω, πάσο, τραπέζι, φεύγω (τελειώνει την παρτίδα), έξοδος (μόνο από το τερματικό).
+answer-help-tricky = Τραπέζι με κόλπα: γράφοντας ένα φύλλο παίζετε όποιο έχετε, σωστό ή λάθος· όποιος πιαστεί ή κατηγορήσει άδικα μαζεύει το τραπέζι.
 answer-unknown = «{ $answer }»: άγνωστη κίνηση· ? για βοήθεια.
 answer-not-now = { $card } δεν παίζεται τώρα.
 answer-ambiguous = { $card } παίζεται με πολλούς τρόπους: γράψτε τον αριθμό.
@@ -109,7 +112,9 @@ answer-leave = Η αποχώρηση είναι οριστική και τελε
 
 connection-lost = Η σύνδεση χάθηκε· νέα προσπάθεια …
 connection-back = Η σύνδεση αποκαταστάθηκε.
-come-back = Η παρτίδα συνεχίζεται χωρίς αυτό το τερματικό. Επιστροφή με: durak play --match { $match }
+come-back =
+    Η παρτίδα συνεχίζεται χωρίς αυτό το τερματικό. Για να επιστρέψετε:
+    { $command }
 
 # durak review
 
@@ -128,8 +133,15 @@ review-clock = έληξε ο χρόνος
 review-summary = { $player }: κράτησε το αποτέλεσμα { $kept }, το έχασε { $given }, δεν κρίθηκαν { $undecided }
 review-nothing = Δεν υπάρχει τίποτα να εξεταστεί: καμία κίνηση δεν έγινε με δύο παίκτες και άδεια τράπουλα.
 
-play-again = Ξανά με: durak play --rematch { $match }
-series-stands = Το σκορ της σειράς: durak series { $series }
+play-again =
+    Για να παίξετε ξανά:
+    { $command }
+review-it =
+    Για να δείτε ποιες κινήσεις στο τέλος έχασαν το αποτέλεσμα:
+    { $command }
+series-stands =
+    Το σκορ της σειράς:
+    { $command }
 coins-balance = Μάρκες: { $available }, και { $escrow } σε πονταρίσματα παρτίδων που δεν τελείωσαν.
 coins-transfer = { $kind ->
     [opening] αρχικό υπόλοιπο

@@ -90,7 +90,9 @@ turn-yours = Your move{ $until ->
    *[other] { " " }(until { $until })
   }:
 turn-others = Waiting for { $players }.
-seats-missing = Seats still free: { $count }. Others sit down with: durak play --match { $match }
+seats-missing =
+    Seats still free: { $count }. Others sit down with:
+    { $command }
 
 move-lead = lead { $card }
 move-throw-in = throw in { $card }
@@ -101,6 +103,7 @@ move-pass = pass
 move-challenge = challenge { $card } of { $player }
 
 answer-help = Type the number of a move, or a card: 6h, 10♠, Qd, Дч. To say which card you beat: 6h 9h. Words: take, pass, table, leave (ends the match), quit (leaves the terminal alone).
+answer-help-tricky = The table is tricky: any card of yours can be laid in your role, right or wrong, by typing it; who is caught, or accuses falsely, picks up the table.
 answer-unknown = “{ $answer }” is no move that I know; ? helps.
 answer-not-now = { $card } cannot be played now.
 answer-ambiguous = { $card } can be played in several ways: type the number.
@@ -110,7 +113,9 @@ answer-leave = Leaving is final and ends the match for everybody. Type “leave�
 
 connection-lost = The connection is lost; trying again …
 connection-back = The connection is back.
-come-back = The match goes on without this terminal. Come back with: durak play --match { $match }
+come-back =
+    The match goes on without this terminal. Come back with:
+    { $command }
 
 # durak review
 
@@ -129,8 +134,15 @@ review-clock = time was over
 review-summary = { $player }: kept the result { $kept }, gave it away { $given }, not decided { $undecided }
 review-nothing = There is nothing to review: no move was made with two players left and an empty stock.
 
-play-again = Play it again with: durak play --rematch { $match }
-series-stands = How the series stands: durak series { $series }
+play-again =
+    Play it again with:
+    { $command }
+review-it =
+    See which moves of the ending gave the result away:
+    { $command }
+series-stands =
+    How the series stands:
+    { $command }
 coins-balance = Coins: { $available }, and { $escrow } in stakes of matches that have not ended.
 coins-transfer = { $kind ->
     [opening] opening balance

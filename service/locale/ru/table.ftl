@@ -11,7 +11,7 @@ settings = { $deck } карт, мест: { $seats }, { $transfer ->
    *[no] без ничьих
   }
 setting-opening = первый отбой пять карт
-setting-tricky = с шулерами
+setting-tricky = хитрый стол
 setting-timer = { $seconds } с на ход
 setting-stake = ставка { $coins }
 setting-preset = набор { $preset }
@@ -89,7 +89,9 @@ turn-yours = Ваш ход{ $until ->
    *[other] { " " }(до { $until })
   }:
 turn-others = Ждём: { $players }.
-seats-missing = Свободных мест: { $count }. Сесть за стол: durak play --match { $match }
+seats-missing =
+    Свободных мест: { $count }. Сесть за этот стол:
+    { $command }
 
 move-lead = пойти { $card }
 move-throw-in = подкинуть { $card }
@@ -100,6 +102,7 @@ move-pass = пас
 move-challenge = проверить { $card } игрока { $player }
 
 answer-help = Введите номер хода или карту: 6ч, 10♠, Дб, Qd. Чтобы указать, какую карту бьёте: 6ч 9ч. Слова: беру, пас, стол, уйти (заканчивает партию), выход (только из терминала).
+answer-help-tricky = Стол хитрый: картой (не номером) можно сыграть любую свою карту, по правилам или нет; кого поймали или кто обвинил зря, забирает стол.
 answer-unknown = «{ $answer }»: такого хода нет; ? — справка.
 answer-not-now = { $card } сейчас сыграть нельзя.
 answer-ambiguous = { $card } можно сыграть по-разному: введите номер.
@@ -109,7 +112,9 @@ answer-leave = Уход окончателен и прервёт партию д
 
 connection-lost = Связь потеряна; пробуем снова …
 connection-back = Связь восстановлена.
-come-back = Партия продолжается без этого терминала. Вернуться: durak play --match { $match }
+come-back =
+    Партия продолжается без этого терминала. Вернуться за стол:
+    { $command }
 
 # durak review
 
@@ -128,8 +133,15 @@ review-clock = вышло время
 review-summary = { $player }: исход сохранён — { $kept }, упущен — { $given }, не решено — { $undecided }
 review-nothing = Разбирать нечего: ни одного хода не сделано вдвоём при пустой колоде.
 
-play-again = Сыграть ещё раз: durak play --rematch { $match }
-series-stands = Счёт серии: durak series { $series }
+play-again =
+    Сыграть ещё раз:
+    { $command }
+review-it =
+    Узнать, какие ходы в концовке упустили исход:
+    { $command }
+series-stands =
+    Счёт серии:
+    { $command }
 coins-balance = Монеты: { $available }, и ещё { $escrow } в ставках неоконченных партий.
 coins-transfer = { $kind ->
     [opening] начальный баланс

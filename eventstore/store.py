@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
@@ -106,7 +106,7 @@ class EventStore:
         """Ask the database for an answer. Raises StoreUnavailable at once when there is none."""
         await self._read_once("SELECT 1")
 
-    def append(self, append: Append, coins: Sequence[CoinMove] = ()) -> Awaitable[Head]:
+    async def append(self, append: Append, coins: Sequence[CoinMove] = ()) -> Head:
         """Store the records of one command, durably and all or none, and give the new head.
 
         With `coins` the coins move in the same transaction, which the command then has to itself;
@@ -118,8 +118,8 @@ class EventStore:
         """
         self._check(append)
         if coins:
-            return self.ledger.append(append, coins)
-        return self._lanes[append.stream_id.int % len(self._lanes)].submit(append)
+            return await self.ledger.append(append, coins)
+        return await self._lanes[append.stream_id.int % len(self._lanes)].submit(append)
 
     async def read(
         self, stream_id: UUID, after_version: int = 0, limit: int | None = None

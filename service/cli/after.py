@@ -1,23 +1,50 @@
-"""What a person is told when a match at `durak play` is over: coins, and how to play on."""
+"""What a person is told who leaves `durak play`, or whose match is over: coins, and what next."""
+
+import shlex
+from collections.abc import Sequence
+from typing import Final
 
 from durak.v1 import wallet_service_pb2 as wallet
+from durak.v1.events_pb2 import Outcome
 from durak.v1.table_pb2 import TableView
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.cli.client import Client
 from service.cli.coins import balance_line
 from service.cli.render.texts import Say
 
+_PLAYED: Final = (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 
-async def lines_after(client: Client, view: TableView, say: Say) -> list[str]:
-    """The lines for one who sat at the table; none for who looked on. Raises as `Client.call`."""
-    if not view.HasField("your_seat"):
-        return []
-    settings, lines = view.settings, []
-    if settings.stake_coins:
-        stub = WalletServiceStub(client.channel)
-        balance = (await client.call(stub.GetBalance, wallet.GetBalanceRequest())).balance
-        lines.append(balance_line(balance, say))
-    lines.append(say("play-again", match=view.match_id))
-    if settings.series_id:
-        lines.append(say("series-stands", series=settings.series_id))
-    return lines
+
+class Next:
+    """Commands to go on with. They repeat the `options` by which the person called the server."""
+
+    def __init__(self, options: Sequence[str], say: Say) -> None:
+        self._options = options
+        self._say = say
+
+    def come_back(self, match_id: str) -> str:
+        """How to come back to a match that goes on."""
+        return self._hint("come-back", "play", "--match", match_id)
+
+    def after(self, view: TableView) -> list[str]:
+        """What to do after a match that is over."""
+        hints = []
+        if view.result.outcome in _PLAYED and not view.settings.tricky:
+            hints.append(self._hint("review-it", "review", view.match_id))
+        if view.result.outcome != Outcome.OUTCOME_CANCELLED:  # that one has no rematch (R13.1)
+            hints.append(self._hint("play-again", "play", "--rematch", view.match_id))
+        if view.settings.series_id:
+            hints.append(self._hint("series-stands", "series", view.settings.series_id))
+        return hints
+
+    def _hint(self, key: str, command: str, *arguments: str) -> str:
+        return self._say(key, command=shlex.join(["durak", command, *self._options, *arguments]))
+
+
+async def coins_after(client: Client, view: TableView, say: Say) -> str | None:
+    """The coins of one who sat at a staked table. Raises as `Client.call`."""
+    if not view.settings.stake_coins or not view.HasField("your_seat"):
+        return None
+    stub = WalletServiceStub(client.channel)
+    answer = await client.call(stub.GetBalance, wallet.GetBalanceRequest())
+    return balance_line(answer.balance, say)

@@ -12,13 +12,15 @@ from typing import Any, Final
 from uuid import UUID
 
 import click
+from click.core import ParameterSource
 
 from domain.presets import PRESETS
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
 from durak.v1.table_pb2 import PHASE_WAITING
-from service.cli.after import lines_after
+from service.cli.after import Next, coins_after
 from service.cli.client import Client, new_request_id
+from service.cli.connection import SERVER
 from service.cli.game import Game
 from service.cli.render.texts import Say, printable, settings_line, speak
 from service.cli.terminal import Terminal
@@ -27,6 +29,7 @@ from service.config import Config
 from service.localisation import LANGUAGES
 
 EXIT_INTERRUPTED: Final = 130
+_WHERE_AND_WHO: Final = frozenset({"server", "ca", "name", "data_dir", "language"})
 LEVELS: Final = MappingProxyType(
     {
         name.removeprefix("BOT_LEVEL_").lower(): level
@@ -78,7 +81,7 @@ class Plan:
     help="How many bots. [default: all other seats, and none where there is a stake]",
 )
 @click.option("--level", type=click.Choice(list(LEVELS)), default="easy", show_default=True)
-@click.option("--server", metavar="HOST:PORT", help="The server. [default: this machine's]")
+@SERVER
 @click.option(
     "--ca", type=click.Path(path_type=Path, exists=True), help="Trusted (PEM); turns TLS on."
 )
@@ -131,11 +134,25 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
             say("connection-lost" if lost else "connection-back"), style="dim"
         ),
     )
-    running = _list(connect, say) if given["only_list"] else _play(connect, plan, terminal, say)
+    following = Next(_options_of_the_caller(context), say)
     try:
-        asyncio.run(running)
+        if given["only_list"]:
+            asyncio.run(_list(connect, say))
+        else:
+            asyncio.run(_play(connect, plan, terminal, say, following))
     except KeyboardInterrupt:
         context.exit(EXIT_INTERRUPTED)
+
+
+def _options_of_the_caller(context: click.Context) -> list[str]:
+    """The options that say where and who, as they were typed; a token is not shown again."""
+    return [
+        word
+        for option in context.command.params
+        if option.name in _WHERE_AND_WHO
+        and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        for word in (option.opts[0], str(context.params[option.name]))
+    ]
 
 
 def settings_of(given: dict[str, Any]) -> Settings:
@@ -172,7 +189,9 @@ async def _open_tables(client: Client) -> Sequence[api.MatchSummary]:
     return [match for match in waiting if not match.reserved_for]
 
 
-async def _play(connect: Callable[[], Client], plan: Plan, terminal: Terminal, say: Say) -> None:
+async def _play(
+    connect: Callable[[], Client], plan: Plan, terminal: Terminal, say: Say, following: Next
+) -> None:
     async with connect() as client:
         match_id = await _sit_down(client, plan)
         game = Game(client, match_id, terminal, say)
@@ -180,13 +199,16 @@ async def _play(connect: Callable[[], Client], plan: Plan, terminal: Terminal, s
             ended = await game.play()
         except asyncio.CancelledError:  # Ctrl-C
             terminal.print("")
-            terminal.print(say("come-back", match=match_id))
+            terminal.hint(following.come_back(match_id))
             raise
         if not ended:
-            terminal.print(say("come-back", match=match_id))
+            terminal.hint(following.come_back(match_id))
             return
-        for line in await lines_after(client, game.view, say):
-            terminal.print(line, style="dim")
+        if coins := await coins_after(client, game.view, say):
+            terminal.print(coins, style="dim")
+        if game.view.HasField("your_seat"):
+            for hint in following.after(game.view):
+                terminal.hint(hint)
 
 
 async def _sit_down(client: Client, plan: Plan) -> str:

@@ -44,16 +44,24 @@ class Terminal:
 
     def print(self, text: str, trump_suit: int = -1, style: str = "") -> None:
         """One line, the cards in it in colour. It takes the place of a prompt without an answer."""
-        if self._is_prompting:
-            self._console.control(_CLEAR_LINE)
-            self._is_prompting = False
+        self._clear_prompt()
         self._console.print(in_colour(text, trump_suit), style=style or None)
+
+    def hint(self, text: str) -> None:
+        """A text that ends with a command, which is not broken: it is there to be copied."""
+        self._clear_prompt()
+        self._console.print(text, style="dim", soft_wrap=True)
 
     def prompt(self) -> None:
         """Show that an answer is waited for; a pipe needs no telling."""
         if self.is_interactive:
             self._console.print("> ", end="")
             self._is_prompting = True
+
+    def _clear_prompt(self) -> None:
+        if self._is_prompting:
+            self._console.control(_CLEAR_LINE)
+            self._is_prompting = False
 
     def answered(self) -> None:
         """The person has pressed Enter, so the prompt stands on a line above."""

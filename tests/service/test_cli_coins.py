@@ -100,10 +100,17 @@ def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
     for player in (anna, boris):
         answers(player)
     wait_for(anna, RESULT)
-    lines = wait_for(anna, "^How the series stands")
-    assert lines[-2] == f"Play it again with: durak play --rematch {again}"
-    assert lines[-1] == f"How the series stands: durak series {match_id}"
-    wait_for(boris, "^How the series stands")
+    lines = wait_for(anna, "^durak series ")
+    who = f"--server {server.address} --name anna"
+    assert lines[-6:] == [
+        "See which moves of the ending gave the result away:",
+        f"durak review {who} {again}",
+        "Play it again with:",
+        f"durak play {who} --rematch {again}",
+        "How the series stands:",
+        f"durak series {who} {match_id}",
+    ]
+    wait_for(boris, "^durak series ")
     kill(anna)
     kill(boris)
 

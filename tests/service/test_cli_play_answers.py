@@ -143,7 +143,10 @@ async def test_who_comes_back_after_the_input_ended_plays_to_the_result(
             assert await person.end() == 0, person.errors
         left = await only_match(server)
         assert left.phase == PHASE_PLAYING
-        assert person.shown.endswith(f"Come back with: durak play --match {left.match_id}\n")
+        folder = server.config.data_dir
+        who = f"--server {server.address} --name ann --data-dir {folder}"
+        command = f"durak play {who} --match {left.match_id}"
+        assert person.shown.endswith(f"Come back with:\n{command}\n")
 
         async with playing(server, "--match", left.match_id) as person:
             assert await person.end(ALWAYS_THE_FIRST) == 0, person.errors

@@ -25,6 +25,7 @@ SELECT match_id, opened_at FROM matches
 WHERE (opened_at, match_id) > ($1, $2) AND opened_at < $3 ORDER BY opened_at, match_id LIMIT $4
 """
 _COUNT_OPENED = "SELECT count(*) FROM matches WHERE opened_at >= $1 AND opened_at < $2"
+_NEWEST = "SELECT max(opened_at) FROM matches WHERE opened_at >= $1 AND opened_at < $2"
 _RECORDS = """
 SELECT stream_id, version, record, hash FROM events
 WHERE stream_id = ANY ($1) ORDER BY stream_id, version
@@ -95,6 +96,12 @@ class Archive:
         """How many matches were opened in a span of time."""
         [row] = await self._fetch(_COUNT_OPENED, since, before)
         return int(row["count"])
+
+    async def newest_opened(self, since: datetime, before: datetime) -> datetime | None:
+        """When the newest match of a span of time was opened; None where there is none."""
+        [row] = await self._fetch(_NEWEST, since, before)
+        newest: datetime | None = row[0]
+        return newest
 
     async def _fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
         return await patiently(

@@ -97,10 +97,10 @@ class AuditService(api_grpc.AuditServiceServicer):
     ) -> api.GetInclusionProofResponse:
         """That a match is in the tree of a checkpoint."""
         match_id = UUID(bytes=audit_fields.of_match(request))
-        head = await self._head(request.tree_size if request.HasField("tree_size") else None)
         leaf = await self._store.checkpoints.leaf_of(match_id)
         if leaf is None and await self._store.read_head(match_id) is None:
             raise _no_match(match_id)
+        head = await self._head(request.tree_size if request.HasField("tree_size") else None)
         if leaf is None or leaf.leaf_index >= head.tree_size:
             raise refuse(reasons.ERROR_REASON_NOT_IN_CHECKPOINT, match_id=str(match_id))
         return api.GetInclusionProofResponse(

@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from durak.v1 import audit_service_pb2 as api
 from eventstore import EventStore, WholeMatch
@@ -11,6 +12,8 @@ from service.auditing import Audited, Auditors, Coins
 from service.errors import Refused
 from service.ledger_state import ledger_state
 from service.openable import check_openable
+
+_RIGHT_AFTER: Final = timedelta(microseconds=1)
 
 
 async def verify_payouts(
@@ -22,9 +25,12 @@ async def verify_payouts(
 ) -> AsyncGenerator[api.VerifyPayoutsResponse, None]:
     """Judge the matches opened in a span of time, and then the ledger as a whole (R12.8).
 
-    However many they are, only some pages of them are in memory. Of matches that the caller may not
-    open the id alone is told; without a caller all is.
+    However many they are, only some pages of them are in memory; what is opened meanwhile is left
+    out, or it would never end where matches are opened faster than they are judged. Of matches that
+    the caller may not open the id alone is told; without a caller all is.
     """
+    newest = await store.archive.newest_opened(since, before)
+    before = since if newest is None else newest + _RIGHT_AFTER
     total = await store.archive.count_opened(since, before)
     progress = api.VerifyProgress(matches_total=total)
     summary = api.PayoutsSummary()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from multiprocessing import active_children
 from uuid import uuid4
@@ -17,6 +18,7 @@ from domain.audit import EntryKind, Kind
 from eventstore import EventStore, WholeMatch
 from service.auditing import Auditors, judge
 from service.ledger_entries import entries_of
+from service.payouts import verify_payouts
 from tests.conftest import Database, execute
 from tests.domain.audit_matches import START_US, random_match
 from tests.service.stored_matches import store_match, store_random
@@ -154,3 +156,23 @@ def test_the_processes_end_with_one_that_is_killed() -> None:
     # They have inherited its output: that ends when the last of them has.
     parent.communicate(timeout=60)
     assert parent.returncode == -signal.SIGKILL
+
+
+async def test_what_is_opened_meanwhile_does_not_prolong_a_verification(
+    store: EventStore, database: Database
+) -> None:
+    for seed in range(2):
+        await store_random(store, seed)
+    judging = verify_payouts(
+        store, 1, STARTED - timedelta(days=1), datetime.max.replace(tzinfo=UTC)
+    )
+    async with aclosing(judging) as messages:
+        first = await anext(messages)
+        assert first.progress.matches_total == 2
+        late = await store_random(store, 2)
+        await execute(
+            database.owner_dsn,
+            f"UPDATE matches SET opened_at = opened_at + interval '1 s' WHERE match_id = '{late}'",
+        )
+        *_, last = [message async for message in messages]
+    assert last.summary.matches_judged == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from itertools import count
 
 import pytest
 from grpc import aio
@@ -14,6 +15,7 @@ from durak.v1.settings_pb2 import Deck, Settings
 from durak.v1.table_pb2 import Move, TakeMove
 from tests.service.playing import (
     SETTINGS,
+    Player,
     Playing,
     easy_move,
     folded,
@@ -203,18 +205,20 @@ async def test_a_command_is_given_up_when_the_match_never_stands_still(playing: 
     ann = await playing.player(replica, "ann")
     await ann.get(match_id)
     gate = asyncio.Lock()
-    is_seated = False
+    numbers = count()
+    guest: Player | None = None
 
     async def overtake() -> None:
-        """Bob is always quicker, by way of the other replica."""
-        nonlocal is_seated
+        """Somebody is always quicker, by way of the other replica: ever new guests come and go."""
+        nonlocal guest
         async with gate:
-            if is_seated:
-                leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
-                await bob.call("LeaveMatch", leave)
+            if guest is None:
+                guest = await playing.player(rival, f"guest-{next(numbers)}")
+                await guest.sit(match_id)
             else:
-                await bob.sit(match_id)
-            is_seated = not is_seated
+                leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
+                await guest.call("LeaveMatch", leave)
+                guest = None
 
     wire.before_request = overtake
     async with refused(reasons.ERROR_REASON_CONTENTION):

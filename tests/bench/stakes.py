@@ -93,8 +93,8 @@ async def _play(engine: Engine, table: int, stake: int) -> None:
         for call in people:
             sit: Any = api.TakeSeatRequest(request_id=str(uuid4()), match_id=match_id)
             await engine.desk.takes["take_seat"](sit, call, "")
-        match = engine.matches.get(UUID(match_id).bytes).match
-        while match.phase == Phase.PHASE_PLAYING:
+        live = engine.matches.get(UUID(match_id).bytes)
+        while (match := live.match).phase == Phase.PHASE_PLAYING:
             seat = match.on_clock().bit_length() - 1
             move = bots.choose(BotLevel.BOT_LEVEL_EASY, table_view(match, seat), [], 0)
             play = api.PlayRequest(request_id=str(uuid4()), match_id=match_id, move=move)

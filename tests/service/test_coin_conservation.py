@@ -35,7 +35,7 @@ from service.commands import rematch_id, table_id
 from tests.conftest import TEMPLATE, execute
 from tests.service.coin_machine import House, Request, Trouble
 
-EXAMPLES = 6 if "DURAK_TEST_MATCHES" not in os.environ else 200
+EXAMPLES = 6 if "DURAK_TEST_MATCHES" not in os.environ else 60
 STEPS = 25
 REPLICAS = 2
 PLAYERS = ("ann", "bob", "cid", "dan")

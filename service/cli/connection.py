@@ -15,6 +15,8 @@ from service.config import Config
 from service.localisation import LANGUAGES
 
 ROLES: Final = ("player", "operator", "auditor")
+PATIENCE_SECONDS: Final = 10.0
+"""How long a command that asks once waits for a server that does not answer."""
 NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
 SERVER: Final = click.option(
     "--server",
@@ -58,7 +60,11 @@ class Connection:
     def client(self) -> Client:
         """A client, to be used as ``async with connection.client() as client:``."""
         return Client(
-            self.address, self.token, language=self.language, certificate=self.certificate
+            self.address,
+            self.token,
+            language=self.language,
+            certificate=self.certificate,
+            patience_seconds=PATIENCE_SECONDS,
         )
 
 

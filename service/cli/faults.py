@@ -1,5 +1,6 @@
 """What is told of a fault that could be foreseen: one sentence, and an exit code."""
 
+import errno
 from typing import Final
 
 from pydantic import ValidationError
@@ -13,6 +14,7 @@ from service.server import StartError
 EXIT_FAILED: Final = 1
 EXIT_MISUSED: Final = 2
 EXIT_UNREACHABLE: Final = 3
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def explain(error: Exception) -> tuple[list[str], int] | None:
@@ -29,4 +31,8 @@ def explain(error: Exception) -> tuple[list[str], int] | None:
             return [f"{error}: is it running? `durak serve` starts one"], EXIT_UNREACHABLE
         case CallRefused() | StoreError() | StartError() | KeySetError() | NoteKeyError():
             return [str(error)], EXIT_FAILED
+        case OSError() if error.filename is not None and error.strerror:
+            return [f"{error.filename}: {error.strerror}"], EXIT_FAILED
+        case OSError() if error.errno in _NO_ROOM:
+            return [f"what was asked for cannot be written: {error.strerror}"], EXIT_FAILED
     return None

@@ -5,6 +5,7 @@ Exit codes: 0 all is well; 1 it was refused or has failed; 2 the command was wri
 130 a person has left with Ctrl-C.
 """
 
+import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -80,4 +81,13 @@ def main() -> None:
         sentences, code = explained
         for sentence in sentences:
             click.echo(f"durak: {sentence}", err=True)
+        _flush()
         sys.exit(code)
+
+
+def _flush() -> None:
+    """Write what is left, or let go of it: Python would say itself that there is no room for it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

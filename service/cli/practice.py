@@ -12,7 +12,7 @@ import click
 from durak.v1 import practice_service_pb2 as api
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
-from service.cli.connection import SERVER
+from service.cli.connection import PATIENCE_SECONDS, SERVER
 from service.cli.play import EXIT_INTERRUPTED, play
 from service.cli.terminal import new_console
 from service.config import Config
@@ -64,7 +64,11 @@ class _Lesson:
 
     def __init__(self, address: str, certificate: Path | None, language: str) -> None:
         self._connect: Callable[[], Client] = lambda: Client(
-            address, "", language=language, certificate=certificate
+            address,
+            "",
+            language=language,
+            certificate=certificate,
+            patience_seconds=PATIENCE_SECONDS,
         )
         texts = Texts("practice")
         self._say: Callable[..., str] = lambda key, **arguments: texts.format(

@@ -14,33 +14,54 @@ from typing import Final
 
 import click
 
-COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "arena": "service.cli.arena:arena",
-        "audit": "service.cli.audit:audit_command",
-        "coins": "service.cli.coins:coins_command",
-        "demo": "service.cli.demo:demo",
-        "dispute": "service.cli.dispute:dispute_command",
-        "export": "service.cli.log:export",
-        "grant": "service.cli.coins:grant_command",
-        "key": "service.cli.key:key_command",
-        "matches": "service.cli.log:matches",
-        "migrate": "service.cli.serve:migrate_command",
-        "play": "service.cli.play:play",
-        "practice": "service.cli.practice:practice",
-        "ratings": "service.cli.ratings:ratings_command",
-        "rebuild": "service.cli.rebuild:rebuild",
-        "replay": "service.cli.log:replay",
-        "review": "service.cli.review:review_command",
-        "rules": "service.cli.rules:rules",
-        "series": "service.cli.ratings:series_command",
-        "serve": "service.cli.serve:serve",
-        "show": "service.cli.log:show",
-        "token": "service.cli.tokens:token_command",
-        "verify": "service.cli.verify:verify_command",
+        "arena": ("service.cli.arena:arena", "Let bots of two levels play each other, and count."),
+        "audit": ("service.cli.audit:audit_command", "Judge matches, show them open, prove them."),
+        "coins": ("service.cli.coins:coins_command", "Tell your coins, and the latest transfers."),
+        "demo": (
+            "service.cli.demo:demo",
+            "Play a match of four over gRPC, then replay and audit it.",
+        ),
+        "dispute": (
+            "service.cli.dispute:dispute_command",
+            "Complain of a match, look at the evidence, rule, sign off.",
+        ),
+        "export": ("service.cli.log:export", "Write the stored records of a match as JSON lines."),
+        "grant": ("service.cli.coins:grant_command", "Issue coins to a player, as an operator."),
+        "key": (
+            "service.cli.key:key_command",
+            "Make, rotate and show the keys that checkpoints are signed with.",
+        ),
+        "matches": ("service.cli.log:matches", "List the matches of the database, newest first."),
+        "migrate": (
+            "service.cli.serve:migrate_command",
+            "Bring the database to the newest schema.",
+        ),
+        "play": ("service.cli.play:play", "Play Durak at this terminal."),
+        "practice": ("service.cli.practice:practice", "Solve endings."),
+        "ratings": (
+            "service.cli.ratings:ratings_command",
+            "List the ratings, the most points first.",
+        ),
+        "rebuild": (
+            "service.cli.rebuild:rebuild",
+            "Make lists of matches, series and ratings anew from the log.",
+        ),
+        "replay": ("service.cli.log:replay", "Tell a match move by move and bout by bout."),
+        "review": (
+            "service.cli.review:review_command",
+            "Tell which moves of an ending gave the result away.",
+        ),
+        "rules": ("service.cli.rules:rules", "Show the rules of a table."),
+        "series": ("service.cli.ratings:series_command", "Tell how a series stands."),
+        "serve": ("service.cli.serve:serve", "Run the service until Ctrl-C or SIGTERM."),
+        "show": ("service.cli.log:show", "Show the table of a match at any version."),
+        "token": ("service.cli.tokens:token_command", "Print a token of the development key."),
+        "verify": ("service.cli.verify:verify_command", "Check a transcript, offline."),
     }
 )
-"""Where each command is. All of them take a second to import, and a call needs one."""
+"""Where each command is, and what it is for. All take a second to import, and a call needs one."""
 
 
 class Commands(click.Group):
@@ -54,10 +75,15 @@ class Commands(click.Group):
         """The command of this name, if there is one."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(module), name)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What each command is for, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -22,7 +22,7 @@ from service.cli.after import Next, coins_after
 from service.cli.client import Client, new_request_id
 from service.cli.connection import SERVER
 from service.cli.game import Game
-from service.cli.render.texts import Say, printable, settings_line, speak
+from service.cli.render.texts import Say, player_name, settings_line, speak
 from service.cli.terminal import Terminal
 from service.cli.tokens import own_token
 from service.config import Config
@@ -179,7 +179,7 @@ async def _list(connect: Callable[[], Client], say: Say) -> None:
         for match in await _open_tables(client):
             free = sum(not seat.taken for seat in match.seats)
             settings = settings_line(match.settings, say)
-            click.echo(f"{match.match_id}  {free} free  {printable(match.owner_id)}  {settings}")
+            click.echo(f"{match.match_id}  {free} free  {player_name(match.owner_id)}  {settings}")
 
 
 async def _open_tables(client: Client) -> Sequence[api.MatchSummary]:

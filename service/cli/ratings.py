@@ -8,7 +8,7 @@ import click
 from durak.v1 import standings_service_pb2 as api
 from durak.v1.standings_service_pb2_grpc import StandingsServiceStub
 from service.cli.connection import Connection, connecting
-from service.cli.render.texts import Names, Say, printable, speak
+from service.cli.render.texts import Names, Say, player_name, speak
 
 
 @click.command("ratings")
@@ -38,7 +38,7 @@ _OWN = api.GetRatingRequest()
 def _rating_line(rating: api.Rating, say: Say) -> str:
     return say(
         "rating",
-        player=printable(rating.player_id),
+        player=player_name(rating.player_id),
         points=rating.points,
         matches=rating.matches,
         wins=rating.wins,

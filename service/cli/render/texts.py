@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
+from urllib.parse import unquote
 
 from domain.cards import SUIT_SYMBOLS
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
@@ -57,6 +58,11 @@ class Names:
     def join_with(self, words: Mapping[int, str | int]) -> str:
         """Several seats, each with a word: ``Anna 6, Boris 5``."""
         return ", ".join(f"{self[seat]} {word}" for seat, word in words.items())
+
+
+def player_name(player_id: str) -> str:
+    """A player's id as it reads where no display name goes with it: `durak` encodes names."""
+    return printable(unquote(player_id))
 
 
 def printable(text: str) -> str:

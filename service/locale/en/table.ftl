@@ -154,7 +154,7 @@ coins-transfer = { $kind ->
     [correction-in] correction after a dispute
    *[correction-out] correction after a dispute
   }
-rating = { $points } points  { $player }: { $matches } matches, { $wins } won, { $losses } lost, { $bots } points from bots today
+rating = { $points } points  { $player }: matches { $matches }, won { $wins }, lost { $losses }, points from bots today { $bots }
 rating-numbers = Everybody begins with { $initial } points; a match gives or takes up to { $match }; { $scale } points more are odds of ten to one. Bots count as { $easy } (easy), { $normal } (normal), { $hard } (hard), and give up to { $day } points a day.
 series = Matches played out: { $matches }, of them draws: { $draws }
 series-seat = { $player }: { $wins } won, { $losses } lost

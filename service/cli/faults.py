@@ -21,10 +21,7 @@ def explain(error: Exception) -> tuple[list[str], int] | None:
     """The sentences and the exit code; None for what nobody foresaw."""
     match error:
         case ValidationError():
-            faults = [("_".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
-            return [
-                f"setting {name or 'settings'}: {fault}" for name, fault in faults
-            ], EXIT_MISUSED
+            return [_setting(fault["loc"], fault["msg"]) for fault in error.errors()], EXIT_MISUSED
         case StoreUnavailable() | EmbeddedPostgresError():
             return [f"the database cannot be reached: {error}"], EXIT_UNREACHABLE
         case ServerUnreachable():
@@ -36,3 +33,9 @@ def explain(error: Exception) -> tuple[list[str], int] | None:
         case OSError() if error.errno in _NO_ROOM:
             return [f"what was asked for cannot be written: {error.strerror}"], EXIT_FAILED
     return None
+
+
+def _setting(place: tuple[int | str, ...], fault: str) -> str:
+    """What is wrong with a setting, or with several together, which pydantic says in its way."""
+    name = f"setting {'_'.join(map(str, place))}" if place else "settings"
+    return f"{name}: {fault.removeprefix('Value error, ')}"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from queue import SimpleQueue
 from typing import Final
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.control import Control
 from rich.segment import ControlType
@@ -20,6 +21,7 @@ Answer = tuple[str | None, float]
 """A line and when it came, by the monotonic clock in seconds; None: there are no more lines."""
 
 _CHUNK_BYTES: Final = 4096
+_BETWEEN: Final = " · "
 _CLEAR_LINE: Final = Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2))
 
 
@@ -45,7 +47,8 @@ class Terminal:
     def print(self, text: str, trump_suit: int = -1, style: str = "") -> None:
         """One line, the cards in it in colour. It takes the place of a prompt without an answer."""
         self._clear_prompt()
-        self._console.print(in_colour(text, trump_suit), style=style or None)
+        for row in [text] if self._console.soft_wrap else rows_of(text, self._console.width):
+            self._console.print(in_colour(row, trump_suit), style=style or None)
 
     def hint(self, text: str) -> None:
         """A text that ends with a command, which is not broken: it is there to be copied."""
@@ -89,6 +92,19 @@ class Terminal:
                 return  # the loop has ended
             if line is None:
                 return
+
+
+def rows_of(text: str, width: int) -> list[str]:
+    """A line in parts, ``a · b · c``, broken between two parts where it is wider than `width`."""
+    first, *others = text.split(_BETWEEN)
+    rows = [first]
+    for part in others:
+        row = f"{rows[-1]}{_BETWEEN}{part}"
+        if cell_len(row) <= width:
+            rows[-1] = row
+        else:
+            rows.append(f"  {part}")
+    return rows
 
 
 def _lines(descriptor: int) -> Iterator[str]:

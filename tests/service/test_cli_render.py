@@ -26,6 +26,7 @@ from service.cli.render.moves import Choice, Mistake, Word, choices, understand
 from service.cli.render.story import Story
 from service.cli.render.table import names_in, table_lines
 from service.cli.render.texts import Names, speak
+from service.cli.terminal import rows_of
 
 SAY = speak("en")
 SPADES = 3
@@ -246,3 +247,17 @@ def test_players_of_one_name_are_told_apart() -> None:
     names.seat(0, "Anna", BOT_LEVEL_UNSPECIFIED)
     names.seat(2, "Anna", BOT_LEVEL_UNSPECIFIED)
     assert names.join([0, 1, 2]) == "Anna, seat 1, Anna (2)"
+
+
+@pytest.mark.parametrize(
+    ("width", "rows"),
+    [
+        (80, ["Bout 1: Anna attacks Boris · hands Anna 6, Boris 6 · stock 18"]),
+        (55, ["Bout 1: Anna attacks Boris · hands Anna 6, Boris 6", "  stock 18"]),
+        (40, ["Bout 1: Anna attacks Boris", "  hands Anna 6, Boris 6 · stock 18"]),
+        (9, ["Bout 1: Anna attacks Boris", "  hands Anna 6, Boris 6", "  stock 18"]),
+    ],
+)
+def test_a_long_heading_is_broken_between_its_parts(width: int, rows: list[str]) -> None:
+    text = "Bout 1: Anna attacks Boris · hands Anna 6, Boris 6 · stock 18"
+    assert rows_of(text, width) == rows

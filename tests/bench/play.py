@@ -171,7 +171,8 @@ def _measure(
     task = {"kind": kind, "seconds": seconds, "in_flight": in_flight, **more}
     for client in clients:
         _ask(client, task)
-    time.sleep(WARM_S)  # the clients begin to count now
+    for client in clients:
+        _answer(client)  # it begins to count
     before_s = _processor_s(server)
     answers = [_answer(client) for client in clients]
     used_s = _processor_s(server) - before_s
@@ -249,6 +250,7 @@ class _Round:
             await asyncio.wait(workers, timeout=WARM_S, return_when=asyncio.FIRST_EXCEPTION)
             self.ms.clear()
             self.request_bytes = self.reply_bytes = 0
+            print("{}", flush=True)
             start = time.perf_counter()
             seconds = task["seconds"]
             await asyncio.wait(workers, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)

@@ -146,13 +146,15 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
 
 def _options_of_the_caller(context: click.Context) -> list[str]:
     """The options that say where and who, as they were typed; a token is not shown again."""
-    return [
-        word
-        for option in context.command.params
-        if option.name in _WHERE_AND_WHO
-        and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
-        for word in (option.opts[0], str(context.params[option.name]))
-    ]
+    words = []
+    for option in context.command.params:
+        if option.name not in _WHERE_AND_WHO:
+            continue
+        value = context.params[option.name]
+        source = context.get_parameter_source(option.name)  # None: from `durak practice`
+        if value is not None and source in (ParameterSource.COMMANDLINE, None):
+            words += [option.opts[0], str(value)]
+    return words
 
 
 def settings_of(given: dict[str, Any]) -> Settings:

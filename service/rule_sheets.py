@@ -104,7 +104,7 @@ class RuleSheets:
             case Seconds():
                 return self._duration(value.count, language)
             case Shares():
-                return "; ".join(
+                return ", ".join(  # no semicolon: in Greek it asks a question
                     self._texts.format("scoring-share", language, {"place": place, "coins": coins})
                     for place, coins in enumerate(value.coins, 1)
                 )

@@ -262,9 +262,9 @@ def test_R12_3_shares_in_words() -> None:
     said = text(settings(seats=4, stake_coins=10), section="scoring")
     assert "Each player puts in 10 coins" in said
     assert "the bank holds 40" in said
-    assert "21 coins for place 1; 13 coins for place 2; 6 coins for place 3." in said
+    assert "21 coins for place 1, 13 coins for place 2, 6 coins for place 3." in said
     russian = text(settings(seats=4, stake_coins=10), "ru", "scoring")
-    assert "1-е место — 21 монета; 2-е место — 13 монет; 3-е место — 6 монет." in russian
+    assert "1-е место — 21 монета, 2-е место — 13 монет, 3-е место — 6 монет." in russian
     duel = text(settings(stake_coins=10), section="scoring")
     assert "The winner takes the whole bank" in duel
     assert "place 2" not in duel

@@ -4,8 +4,8 @@ settings = { $deck } φύλλα, { $seats } θέσεις, { $transfer ->
     [yes] με μεταβίβαση
    *[no] χωρίς μεταβίβαση
   }, { $circle ->
-    [neighbours] προσθέτουν οι γείτονες
-   *[all] προσθέτουν όλοι
+    [neighbours] ρίχνουν οι διπλανοί
+   *[all] ρίχνουν όλοι
   }, { $draws ->
     [yes] με ισοπαλία
    *[no] χωρίς ισοπαλία
@@ -28,9 +28,9 @@ event-seat-taken = { $player } κάθεται στη θέση { $seat }.
 event-seat-vacated = { $player } αφήνει τη θέση { $seat }.
 event-dealt = Τα φύλλα μοιράστηκαν: ατού { $trump } ({ $card }), { $stock } φύλλα στην τράπουλα.
 event-hand = { $player } παίρνει { $cards }.
-event-led = { $player } ανοίγει με { $card }.
-event-thrown-in = { $player } προσθέτει { $card }.
-event-defended = { $player } χτυπά { $attack_card } με { $card }.
+event-led = { $player } επιτίθεται με { $card }.
+event-thrown-in = { $player } ρίχνει { $card }.
+event-defended = { $player } χτυπά το { $attack_card } με { $card }.
 event-transferred = { $player } μεταβιβάζει στον παίκτη { $defender } με { $card }.
 event-passed = { $player } πάει πάσο.
 event-take-declared = { $player } λέει «παίρνω».
@@ -76,7 +76,7 @@ seat-out = εκτός, κατάταξη { $place }
 seat-to-move = παίζει
 on-table = Στο τραπέζι: { $cards }
 attacks-left = { $count ->
-    [0] Σε αυτόν τον γύρο δεν προστίθενται άλλα φύλλα.
+    [0] Σε αυτόν τον γύρο δεν ρίχνονται άλλα φύλλα.
     [one] Επιτρέπεται ακόμη ένα φύλλο επίθεσης.
    *[other] Επιτρέπονται ακόμη { $count } φύλλα επίθεσης.
   }
@@ -93,13 +93,13 @@ seats-missing =
     Ελεύθερες θέσεις: { $count }. Για να καθίσει κάποιος:
     { $command }
 
-move-lead = άνοιγμα με { $card }
-move-throw-in = προσθήκη { $card }
-move-beat = χτύπημα { $attack_card } με { $card }
-move-transfer = μεταβίβαση με { $card }
+move-lead = επίθεση με { $card }
+move-throw-in = ρίχνω { $card }
+move-beat = χτυπώ το { $attack_card } με { $card }
+move-transfer = μεταβιβάζω με { $card }
 move-take = παίρνω
 move-pass = πάσο
-move-challenge = αμφισβήτηση { $card } του παίκτη { $player }
+move-challenge = αμφισβητώ το { $card } του παίκτη { $player }
 
 answer-help = Γράψτε τον αριθμό της κίνησης ή ένα φύλλο: 6h, 10♠, Qd. Για να πείτε ποιο φύλλο χτυπάτε: 6h 9h. Λέξεις: παίρνω, πάσο, τραπέζι, φεύγω (τελειώνει την παρτίδα), έξοδος (μόνο από το τερματικό).
 answer-help-tricky = Τραπέζι με κόλπα: γράφοντας ένα φύλλο παίζετε όποιο έχετε, σωστό ή λάθος· όποιος πιαστεί ή κατηγορήσει άδικα μαζεύει το τραπέζι.
@@ -127,8 +127,8 @@ review-win = νίκη
 review-draw = ισοπαλία
 review-loss = ήττα
 review-undecided = δεν κρίθηκε
-review-attack = παίξιμο { $card }
-review-wait = αναμονή
+review-attack = παίζω { $card }
+review-wait = περιμένω
 review-clock = έληξε ο χρόνος
 review-summary = { $player }: κράτησε το αποτέλεσμα { $kept }, το έχασε { $given }, δεν κρίθηκαν { $undecided }
 review-nothing = Δεν υπάρχει τίποτα να εξεταστεί: καμία κίνηση δεν έγινε με δύο παίκτες και άδεια τράπουλα.

@@ -24,7 +24,7 @@ EXIT_FAULTS: Final = 1
 _TIME: Final = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 
 
-@click.command("match")
+@click.command("match", short_help="Judge a match, or with --all every one.")
 @click.argument("match_id", metavar="MATCH", type=click.UUID, required=False)
 @click.option(
     "--all", "all_matches", is_flag=True, help="Every match of the database, and the whole ledger."
@@ -74,7 +74,7 @@ async def _pages(store: EventStore) -> AsyncIterator[list[WholeMatch]]:
         yield await store.archive.read(ids)
 
 
-@click.command("payouts")
+@click.command("payouts", short_help="Judge all matches opened in a span of time.")
 @click.option("--since", type=_TIME, help="Matches opened at this time (UTC) or later.")
 @click.option("--before", type=_TIME, help="Matches opened before this time (UTC).")
 @auditing

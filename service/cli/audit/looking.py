@@ -29,7 +29,7 @@ _OUTPUT: Final = click.option(
 )
 
 
-@click.command("records")
+@click.command("records", short_help="Write the stored records of a match as JSON lines.")
 @_MATCH
 @auditing
 def records_command(
@@ -55,7 +55,7 @@ def record_line(stored: api.StoredRecord) -> dict[str, object]:
     }
 
 
-@click.command("state")
+@click.command("state", short_help="Show the table of a match at a version, all cards open.")
 @_MATCH
 @click.option("--at", type=click.IntRange(1), help="At this version instead of the last.")
 @auditing
@@ -72,7 +72,7 @@ def state_command(
         click.echo(f"illegal play of this bout: version {version}")
 
 
-@click.command("export")
+@click.command("export", short_help="Write a match as one file for `durak verify`.")
 @_MATCH
 @_OUTPUT
 @auditing
@@ -86,7 +86,7 @@ def export_command(
     output.write(access.ask(lambda source: source.transcript(match_id)))
 
 
-@click.command("report")
+@click.command("report", short_help="Draw a match as one HTML file, move by move.")
 @click.argument("match_id", metavar="[MATCH]", type=click.UUID, required=False)
 @click.option("--transcript", type=click.File("rb"), help="Of this file instead, offline.")
 @click.option(

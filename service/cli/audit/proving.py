@@ -83,7 +83,7 @@ def _continues(old: Checkpoint, new: Checkpoint, proof: list[bytes]) -> bool:
     )
 
 
-@click.command("proof")
+@click.command("proof", short_help="Prove that a match stands in the signed tree.")
 @click.argument("match_id", metavar="MATCH", type=click.UUID)
 @_KEYS
 @auditing

@@ -89,7 +89,7 @@ async def _open(connection: Connection, request: api.OpenDisputeRequest) -> api.
         return (await client.call(stub.OpenDispute, request)).dispute
 
 
-@dispute_command.command("list")
+@dispute_command.command("list", short_help="List disputes, newest first.")
 @click.option("--status", type=click.Choice(list(_STATUSES)), help="Only those that stand so.")
 @click.option("--match", "match_id", type=click.UUID, help="Only those about this match.")
 @click.option("--by", "opened_by", metavar="PLAYER", help="Only those that this player has opened.")
@@ -129,7 +129,7 @@ async def _list(
     return found[:limit]
 
 
-@dispute_command.command("show")
+@dispute_command.command("show", short_help="Show a dispute, and to an auditor the evidence.")
 @_DISPUTE
 @connecting("auditor")
 def show_command(*, connection: Connection, dispute_id: UUID) -> None:
@@ -191,7 +191,7 @@ async def _rule(connection: Connection, request: api.RuleOnDisputeRequest) -> ap
         return (await client.call(stub.RuleOnDispute, request)).dispute
 
 
-@dispute_command.command("sign")
+@dispute_command.command("sign", short_help="Sign off a ruling with coins, as an operator.")
 @_DISPUTE
 @click.option("--decline", is_flag=True, help="Do not: the dispute is open again.")
 @_REASON

@@ -36,7 +36,7 @@ def new(name: str, file: Path | None, data_dir: Path | None) -> None:
     click.echo(note_keys.make(_path(file, data_dir), name).verifier)
 
 
-@key_command.command("rotate")
+@key_command.command("rotate", short_help="Begin a rotation: make a new key besides the old.")
 @_FILE
 @_DATA
 def rotate(file: Path | None, data_dir: Path | None) -> None:
@@ -56,7 +56,7 @@ def retire(file: Path | None, data_dir: Path | None) -> None:
         click.echo(key.verifier)
 
 
-@key_command.command("public")
+@key_command.command("public", short_help="Print the public keys, the newest first.")
 @_FILE
 @_DATA
 def public(file: Path | None, data_dir: Path | None) -> None:

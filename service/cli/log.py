@@ -96,11 +96,11 @@ def matches(limit: int, data_dir: Path | None, language: str) -> None:
     say = speak(language)
     for row in asyncio.run(_listed(config_of(data_dir), limit)):
         match = MatchSummary.FromString(row.summary)
-        phase = Phase.Name(match.phase).removeprefix("PHASE_").lower()
+        phase = say("match-phase", phase=Phase.Name(match.phase).removeprefix("PHASE_").lower())
         players = names_in(match.seats, say).join(seat.seat for seat in match.seats)
         opened = f"{row.opened_at.astimezone():%Y-%m-%d %H:%M}"
         settings = settings_line(match.settings, say)
-        click.echo(f"{row.match_id}  {opened}  {phase:7}  {players}  ({settings})")
+        click.echo(f"{row.match_id}  {opened}  {phase:8}  {players}  ({settings})")
 
 
 async def _listed(config: Config, limit: int) -> list[ListedMatch]:

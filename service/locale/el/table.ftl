@@ -62,6 +62,11 @@ event-abandoned = Η παρτίδα διακόπηκε: έφυγε { $leaver }.
 bout = Γύρος { $bout }: { $attacker } επιτίθεται, αμύνεται { $defender } · χέρια { $hands } · τράπουλα { $stock }
 place = { $place }. { $players }
 
+match-phase = { $phase ->
+    [waiting] αναμονή
+    [playing] παίζεται
+   *[ended] τέλος
+  }
 table-match = Παρτίδα { $match }, έκδοση { $version }: { $settings }.
 table-bout = Γύρος { $bout } · ατού { $trump } ({ $card }) · τράπουλα { $stock } · εκτός { $discard }
 table-waiting = Αναμονή για παίκτες · { $settings }

@@ -63,6 +63,11 @@ event-abandoned = The match is abandoned: { $leaver } left.
 bout = Bout { $bout }: { $attacker } attacks { $defender } · hands { $hands } · stock { $stock }
 place = { $place }. { $players }
 
+match-phase = { $phase ->
+    [waiting] waiting
+    [playing] playing
+   *[ended] ended
+  }
 table-match = Match { $match }, version { $version }: { $settings }.
 table-bout = Bout { $bout } · trumps { $trump } ({ $card }) · stock { $stock } · discard pile { $discard }
 table-waiting = Waiting for players · { $settings }

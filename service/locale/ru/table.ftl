@@ -63,6 +63,11 @@ event-abandoned = Партия прервана: { $leaver } выходит.
 bout = Кон { $bout }: { $attacker } ходит под игрока { $defender } · на руках { $hands } · колода { $stock }
 place = { $place }. { $players }
 
+match-phase = { $phase ->
+    [waiting] ждёт
+    [playing] идёт
+   *[ended] окончена
+  }
 table-match = Партия { $match }, версия { $version }: { $settings }.
 table-bout = Кон { $bout } · козыри { $trump } ({ $card }) · колода { $stock } · отбой { $discard }
 table-waiting = Ждём игроков · { $settings }

@@ -171,7 +171,9 @@ class _Patience:
             if self._seconds:
                 self._on_break(True)  # noqa: FBT003 - lost
         if now - self._broken_at >= self._seconds:
-            raise ServerUnreachable(f"no answer from {address}: {refusal}") from None
+            # What gRPC itself says is a chain of causes, the first of them last.
+            cause = str(refusal) if refusal.reason else str(refusal).rpartition(": ")[2]
+            raise ServerUnreachable(f"no answer from {address}: {cause}") from None
         await asyncio.sleep(delay_seconds)
 
     def over(self) -> None:

@@ -15,7 +15,7 @@ from service.config import Config
 from service.localisation import LANGUAGES
 
 ROLES: Final = ("player", "operator", "auditor")
-PATIENCE_SECONDS: Final = 10.0
+PATIENCE_SECONDS: Final = 3.0
 """How long a command that asks once waits for a server that does not answer."""
 NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
 SERVER: Final = click.option(

@@ -98,6 +98,8 @@ def durak() -> None:
 
 def main() -> None:
     """Run the command line, and turn foreseeable faults into one sentence and an exit code."""
+    if sys.argv[1:2] != ["serve"]:  # what gRPC logs of itself is for operators
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         durak.main(prog_name="durak")
     except Exception as error:

@@ -101,7 +101,7 @@ def test_rules_of_a_table(terminal: Terminal, server: Server) -> None:
     assert done.stdout.startswith(
         "Durak\n36 cards · 4 players · perevodnoy (with transfers) · everybody throws in · "
     )
-    assert "21 coins for place 1; 13 coins for place 2; 6 coins for place 3." in done.stdout
+    assert "21 coins for place 1, 13 coins for place 2, 6 coins for place 3." in done.stdout
     assert "  1. The attacker leads any card from their hand" in done.stdout
     assert "(R12.7)" in done.stdout
 

@@ -1,6 +1,6 @@
 """No false findings: what the core played is found faultless, whatever was drawn.
 
-DURAK_TEST_MATCHES sets how many matches are played; `.ci/run` plays ten thousand.
+DURAK_TEST_MATCHES sets how many matches are played; ten thousand take about three minutes.
 """
 
 import ast

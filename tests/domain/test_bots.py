@@ -1,6 +1,6 @@
 """The bots (R14): they keep to the rules, see what their seat sees, play as their level says.
 
-`DURAK_TEST_MATCHES` says how many matches each level plays, without a limit on time; the default
+`DURAK_TEST_BOT_MATCHES` says how many matches each level plays, without a limit on time; the default
 is quick.
 """
 
@@ -32,7 +32,7 @@ NORMAL_LEVEL = BotLevel.BOT_LEVEL_NORMAL
 HARD = BotLevel.BOT_LEVEL_HARD
 SPADES = 3
 FREE = [wanted for wanted in all_settings() if not wanted.stake_coins]
-MATCHES = os.environ.get("DURAK_TEST_MATCHES")
+MATCHES = os.environ.get("DURAK_TEST_BOT_MATCHES")
 LIMIT_SECONDS = 0 if MATCHES else 120  # 0: none
 
 

@@ -1,6 +1,6 @@
 """The bots (R14): they keep to the rules, see what their seat sees, play as their level says.
 
-`DURAK_TEST_BOT_MATCHES` says how many matches each level plays, without a limit on time; the default
+`DURAK_TEST_BOT_MATCHES` says how many matches each level plays, with no limit on time; the default
 is quick.
 """
 

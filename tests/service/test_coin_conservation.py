@@ -3,8 +3,8 @@ or lost, and none stays in escrow.
 
 The store is the real one, the calls go over real channels to two replicas, and every replica's way
 to the database is a wire that can be cut. After each step every balance is compared with the fold
-of the transfers, and with what the logs of all matches say. `DURAK_TEST_COIN_EXAMPLES` says how many
-examples are tried; 60 take about four minutes.
+of the transfers, and with what the logs of all matches say. `DURAK_TEST_COIN_EXAMPLES` says how
+many examples are tried; 60 take about four minutes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """No false findings: what the core played is found faultless, whatever was drawn.
 
-DURAK_TEST_MATCHES sets how many matches are played; ten thousand take about three minutes.
+DURAK_TEST_AUDITS sets how many matches are played; ten thousand take about three minutes.
 """
 
 import ast
@@ -17,7 +17,7 @@ from durak.v1.events_pb2 import Outcome as Ending
 from tests.domain.audit_matches import Told, random_match, random_rematch
 from tests.domain.audit_transcripts import PUBLIC_KEY, transcript_of
 
-MATCHES = int(os.environ.get("DURAK_TEST_MATCHES", "320"))
+MATCHES = int(os.environ.get("DURAK_TEST_AUDITS", "320"))
 PARTS = 16
 
 

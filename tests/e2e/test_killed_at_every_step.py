@@ -5,7 +5,7 @@ gets there, so all that it had in memory is gone and the database has seen n - 1
 when it has answered the n-th one, and the answer has not got through. Then the client sends its
 request again, as often as it takes, and once more: no coin is lost, doubled or stuck.
 
-A plain run takes every third step; with `DURAK_TEST_EVERY_STEP`, as in .ci/run, it is every one.
+A plain run takes every third step; with `DURAK_TEST_EVERY_STEP` it is every one.
 """
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ async def test_the_tail_tells_the_newest_version_of_each_stream(store: EventStor
         await writer.add(b"one", b"two", b"three")
         await other.add(b"one")
     seen, end = await collect(store, {writer.stream_id, other.stream_id}, start.position)
+    # Where a transaction was open elsewhere on the server, the tail starts before it.
+    seen.pop(old.stream_id, None)
     assert seen == {writer.stream_id: 3, other.stream_id: 1}
 
     await writer.add(b"four")

@@ -8,11 +8,12 @@ cards are known, and so is what either seat could still reach by its best play. 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from domain.cards import CardMask, bit, mask_of
-from domain.endgame import Ending, MoveKind, Position, Role, Value, play, solve
+from domain.cards import bit
+from domain.endgame import Ending, MoveKind, Position, Value, play, solve
 from domain.endgame import Move as EndgameMove
+from domain.endgame.standing import position_of
 from domain.match import Match
-from domain.state import ATTACK_CARDS_MAX_OPENING, State
+from domain.state import State
 from durak.v1.events_pb2 import ActorKind, Event, Record
 from durak.v1.table_pb2 import PHASE_PLAYING
 
@@ -96,28 +97,8 @@ def _move_of(event: Event) -> tuple[int, EndgameMove] | None:
 
 def _played(match: State, record: Record, seat: int, move: EndgameMove) -> Played:
     by_clock = record.actor_kind == ActorKind.ACTOR_KIND_CLOCK
-    position = None if match.table.tricky else _position(match, seat)
+    position = None if match.table.tricky else position_of(match, seat)
     return Played(record.version, seat, move, by_clock, position)
-
-
-def _position(match: State, seat: int) -> Position:
-    """The ending as the solver takes it, where a seat moves that may (R10.1, R5.1)."""
-    unbeaten: CardMask = mask_of(card for card in match.attacks if card not in match.beaten_by)
-    return Position(
-        attacker_hand=match.hands[match.attacker],
-        defender_hand=match.hands[match.defender],
-        trump_suit=match.trump_suit,
-        unbeaten=unbeaten,
-        beaten=match.on_table & ~unbeaten,
-        taking=match.taking,
-        turn=Role.DEFENDER if seat == match.defender else Role.ATTACKER,
-        transfer=match.table.transfer,
-        draw_allowed=match.table.draw_allowed,
-        five_card_limit=match.attacks_max == ATTACK_CARDS_MAX_OPENING,
-        quiet_bouts=match.dry_bouts,
-        attacker_seat=match.attacker,
-        defender_seat=match.defender,
-    )
 
 
 def _value_after(position: Position, move: EndgameMove, budget: int) -> Value | None:

@@ -9,7 +9,8 @@ from typing import Any, Final
 from domain.cards import SUIT_SYMBOLS, CardMask, mask_of
 from domain.decide import decide
 from domain.endgame import Move as EndgameMove
-from domain.endgame import Position, Role
+from domain.endgame import Position
+from domain.endgame.standing import position_of
 from domain.match import Match
 from domain.practice.notation import CARD_NAMED, read, to_contract
 from domain.practice.past import Bout, past_of
@@ -123,29 +124,7 @@ def start(puzzle: Puzzle) -> Started:
             play(match, seat, wanted)
     if tuple(match.hands) != puzzle.hands or match.stock or match.result is not None:
         raise PuzzleError(f"{puzzle.id}: the bout does not lead to this position")
-    return Started(match, position_of(match))
-
-
-def position_of(match: Match) -> Position:
-    """What the solver knows of a match of two seats with an empty stock, where you have to choose.
-
-    Raises ValueError where it is no such position.
-    """
-    unbeaten = mask_of(card for card in match.attacks if card not in match.beaten_by)
-    return Position(
-        attacker_hand=match.hands[match.attacker],
-        defender_hand=match.hands[match.defender],
-        trump_suit=match.trump_suit,
-        unbeaten=unbeaten,
-        beaten=match.on_table & ~unbeaten,
-        taking=match.taking,
-        turn=Role.DEFENDER if match.defender == YOU else Role.ATTACKER,
-        transfer=match.table.transfer,
-        draw_allowed=match.table.draw_allowed,
-        quiet_bouts=match.dry_bouts,
-        attacker_seat=match.attacker,
-        defender_seat=match.defender,
-    )
+    return Started(match, position_of(match, YOU))
 
 
 def store(match: Match, events: list[Event]) -> list[Record]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, TableView
 from service.config import Config
 from service.server import Running, running
 from tests.conftest import Database
+from tests.terminal import COMMAND
 
 DEADLINE_S = 60.0
 ALWAYS_THE_FIRST = "1\n" * 1000  # more answers than a match has moves
@@ -36,8 +36,7 @@ async def playing(server: Running, *options: str) -> AsyncIterator[Person]:
     """Ann at `durak play`; whatever still runs at the end is killed."""
     folder = str(server.config.data_dir)
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-c", "from service.cli.main import main; main()", "play", *options),
+        *(*COMMAND, "play", *options),
         *("--server", server.address, "--data-dir", folder, "--name", "ann"),
         env={name: value for name, value in os.environ.items() if not name.startswith("DURAK_")},
         stdin=asyncio.subprocess.PIPE,

@@ -8,7 +8,6 @@ import pty
 import re
 import select
 import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from service.server import Running, running
 from tests.conftest import Database
 from tests.service.playing import Player, easy_move, has_move
 from tests.service.test_cli_play_answers import Person, config, playing
+from tests.terminal import COMMAND
 
 DEED = r"ann (leads|beats|throws in|transfers|says|passes)"
 SAY = speak("en")
@@ -170,8 +170,7 @@ async def test_at_a_terminal_the_answer_to_a_menu_that_stands_is_taken(
         outer, inner = pty.openpty()
         folder = str(server.config.data_dir)
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-c", "from service.cli.main import main; main()", "play", "--name", "ann"),
+            *(*COMMAND, "play", "--name", "ann"),
             *("--server", server.address, "--data-dir", folder),
             stdin=inner,
             stdout=inner,

@@ -1,4 +1,4 @@
-"""The command line as a person runs it: processes of their own, on a database of the test."""
+"""The command line as a person runs it, on a database of the test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
+import pytest
+from click.testing import CliRunner
+
+from service.cli.main import main
 from tests.conftest import Database
 
 # Ctrl-C is taken as at a terminal: what runs in the background ignores it, with all its children.
@@ -23,6 +28,25 @@ main()
 """
 COMMAND = (sys.executable, "-c", SCRIPT)
 SECONDS = 60
+
+
+def durak(
+    *arguments: str, environment: Mapping[str, str | None]
+) -> subprocess.CompletedProcess[str]:
+    """Run a command that asks nothing to its end; of the environment, None is not set.
+
+    It runs in this process, as most take less time than a new process takes to start.
+    """
+    with (
+        mock.patch.object(sys, "argv", ["durak", *arguments]),
+        CliRunner(env=environment).isolation() as (stdout, stderr, _),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    code = ended.value.code or 0
+    assert isinstance(code, int)
+    written, complained = (stream.getvalue().decode() for stream in (stdout, stderr))
+    return subprocess.CompletedProcess(arguments, code, written, complained)
 
 
 @dataclass(frozen=True)
@@ -42,8 +66,12 @@ class Terminal:
             **(more or {}),
         }
 
-    def durak(self, *arguments: str, answers: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command to its end; `answers` is its standard input."""
+    def durak(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, as `durak`."""
+        return durak(*arguments, environment=self.environment())
+
+    def converse(self, *arguments: str, answers: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command that asks to its end, in a process of its own; `answers` is its input."""
         return subprocess.run(
             [*COMMAND, *arguments],
             input=answers,

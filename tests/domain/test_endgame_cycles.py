@@ -59,7 +59,7 @@ def wins(edges: dict[State, set[State]], seat: int) -> set[State]:
     return won
 
 
-@pytest.mark.parametrize(("ranks", "cards", "count"), [(2, 7, 3), (2, 8, 2), (3, 8, 2), (4, 8, 1)])
+@pytest.mark.parametrize(("ranks", "cards", "count"), [(2, 7, 2), (2, 8, 1), (3, 8, 1), (4, 8, 1)])
 def test_R9_5_solver_agrees_with_the_graph_solved_backwards(
     ranks: int, cards: int, count: int
 ) -> None:

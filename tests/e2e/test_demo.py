@@ -20,7 +20,7 @@ def terminal(database: Database, tmp_path: Path) -> Terminal:
 
 @pytest.mark.timeout(120)
 def test_the_demo_replays_its_match_and_the_log_can_be_read(terminal: Terminal) -> None:
-    demo = terminal.durak("demo")
+    demo = terminal.converse("demo")
 
     assert demo.returncode == 0, demo.stderr
     first, *transcript, last = demo.stdout.splitlines()
@@ -55,7 +55,7 @@ def test_the_demo_replays_its_match_and_the_log_can_be_read(terminal: Terminal) 
 def test_the_demo_of_a_staked_tricky_table_counts_its_coins_and_replays(
     terminal: Terminal,
 ) -> None:
-    demo = terminal.durak("demo", "--stake", "100", "--tricky")
+    demo = terminal.converse("demo", "--stake", "100", "--tricky")
 
     assert demo.returncode == 0, demo.stderr
     *transcript, coins, last = demo.stdout.splitlines()
@@ -71,7 +71,7 @@ def test_the_demo_of_a_staked_tricky_table_counts_its_coins_and_replays(
 
 
 def test_a_log_that_was_changed_is_not_told(terminal: Terminal) -> None:
-    match_id = terminal.durak("demo").stdout.splitlines()[0].removeprefix("match ")
+    match_id = terminal.converse("demo").stdout.splitlines()[0].removeprefix("match ")
     asyncio.run(
         execute(
             terminal.database.owner_dsn,

@@ -17,7 +17,6 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from click.testing import CliRunner
 
 from domain.audit import Kind
 from durak.v1.events_pb2 import Record
@@ -25,12 +24,11 @@ from durak.v1.transcript_pb2 import Transcript
 from eventstore import EventStore
 from service import note_keys
 from service.checkpointer import Checkpointer
-from service.cli.main import durak
 from service.config import Config
 from tests.conftest import Database, execute
 from tests.domain.audit_matches import Told, random_match
 from tests.service.stored_matches import store_match
-from tests.terminal import Terminal
+from tests.terminal import Terminal, durak
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDE = DOCS / "auditor.md"
@@ -77,19 +75,17 @@ class Reader:
         command, _, file = command.partition(" > ")
         program, *arguments = shlex.split(command)
         if program == "durak":
-            said = CliRunner().invoke(durak, arguments, env=self.environment)
-            assert said.exit_code in {0, 1}, f"{command}\n{said.output}"
-            out, err = said.stdout, said.stderr
+            done = durak(*arguments, environment=self.environment)
+            assert done.returncode in {0, 1}, f"{command}\n{done.stdout}{done.stderr}"
         else:
             done = subprocess.run(
                 [{"python": sys.executable}[program], *arguments],
                 capture_output=True, text=True, check=False,
             )  # fmt: skip
-            out, err = done.stdout, done.stderr
         if file:
-            Path(file).write_text(out)
-            return err
-        return out + err
+            Path(file).write_text(done.stdout)
+            return done.stderr
+        return done.stdout + done.stderr
 
     def agrees(self, written: str, said: str) -> bool:
         """Whether the guide says the same, but for what differs between runs; learns new ids."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.conftest import Database, execute
 from tests.domain.audit_matches import random_match
 from tests.domain.audit_transcripts import OTHER_SECRET, PUBLIC_KEY, transcript_of
 from tests.service.stored_matches import store_match
-from tests.terminal import COMMAND, SECONDS, Terminal
+from tests.terminal import Terminal, durak
 
 ENDED = random_match(11, stake_coins=100)
 
@@ -40,11 +41,9 @@ def tamper(database: Database, *statements: str) -> None:
 
 def verify(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`durak verify` where no database and no server is set, and none may be made."""
-    environment = {key: value for key, value in os.environ.items() if "DURAK" not in key}
-    return subprocess.run(
-        [*COMMAND, "verify", *arguments],
-        capture_output=True, text=True, env=environment, cwd=folder, timeout=SECONDS, check=False,
-    )  # fmt: skip
+    unset = {name: None for name in os.environ if "DURAK" in name}
+    with contextlib.chdir(folder):
+        return durak("verify", *arguments, environment=unset)
 
 
 def test_an_honest_match_has_no_fault(terminal: Terminal) -> None:

@@ -50,7 +50,7 @@ def answer(process: subprocess.Popen[str], text: str) -> None:
 
 
 def test_a_script_plays_a_whole_match_against_bots(terminal: Terminal, server: Server) -> None:
-    played = terminal.durak(
+    played = terminal.converse(
         "play", "--server", server.address, "--name", "Anna", "--seats", "3", "--transfer",
         answers=ALWAYS_THE_FIRST,
     )  # fmt: skip
@@ -110,7 +110,7 @@ def test_ctrl_c_leaves_the_terminal_and_says_how_to_come_back(
     # Whoever comes back as somebody else sits at no table.
     assert f"durak play --server {server.address} --name Anna --match {match_id}" in said
 
-    back = terminal.durak(
+    back = terminal.converse(
         "play", "--server", server.address, "--name", "Anna", "--match", match_id,
         answers="leave\nleave\n",
     )  # fmt: skip
@@ -121,7 +121,7 @@ def test_ctrl_c_leaves_the_terminal_and_says_how_to_come_back(
 def test_R11_1_help_tells_what_a_tricky_table_allows(terminal: Terminal, server: Server) -> None:
     asked = "?\nquit\n"
     for options, told in (((), False), (("--tricky",), True)):
-        played = terminal.durak(
+        played = terminal.converse(
             "play", "--server", server.address, "--name", "Anna", *options, answers=asked
         )
         assert "Type the number of a move" in played.stdout
@@ -129,7 +129,7 @@ def test_R11_1_help_tells_what_a_tricky_table_allows(terminal: Terminal, server:
 
 
 def test_a_pipe_that_ends_leaves_the_match_alone(terminal: Terminal, server: Server) -> None:
-    played = terminal.durak("play", "--server", server.address, "--name", "Anna")
+    played = terminal.converse("play", "--server", server.address, "--name", "Anna")
     assert played.returncode == 0
     assert "The match goes on without this terminal." in played.stdout
 

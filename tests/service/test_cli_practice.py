@@ -35,7 +35,7 @@ def test_a_puzzle_is_chosen_answered_wrongly_and_then_rightly(
 ) -> None:
     # the puzzle; take; the same again; what is no number; beat; leave
     answers = "1\n2\n2\nsix\n1\n5\n"
-    done = terminal.durak("practice", "--server", server.address, answers=answers)
+    done = terminal.converse("practice", "--server", server.address, answers=answers)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[:2] == ["Puzzles, the easiest first:", "  1. The last trump (difficulty 1)"]
@@ -56,7 +56,7 @@ def test_after_a_puzzle_comes_a_full_match_against_a_bot(
 ) -> None:
     # wait; then the match, in which the first legal move is always made
     answers = "2\n4\n" + "1\n" * 2000
-    done = terminal.durak(
+    done = terminal.converse(
         "practice", "throw-in-later", "--server", server.address, "--name", "Anna",
         answers=answers,
     )  # fmt: skip
@@ -67,7 +67,7 @@ def test_after_a_puzzle_comes_a_full_match_against_a_bot(
 
 
 def test_in_russian_with_russian_cards(terminal: Terminal, server: Server) -> None:
-    done = terminal.durak(
+    done = terminal.converse(
         "practice", "last-trump-win", "--server", server.address, "--language", "ru",
         answers="1\n",
     )  # fmt: skip

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from click.testing import CliRunner
@@ -38,11 +37,12 @@ def durak(
     It runs in this process, as most take less time than a new process takes to start.
     """
     with (
-        mock.patch.object(sys, "argv", ["durak", *arguments]),
+        pytest.MonkeyPatch.context() as patch,
         CliRunner(env=environment).isolation() as (stdout, stderr, _),
-        pytest.raises(SystemExit) as ended,
     ):
-        main()
+        patch.setattr(sys, "argv", ["durak", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
     code = ended.value.code or 0
     assert isinstance(code, int)
     written, complained = (stream.getvalue().decode() for stream in (stdout, stderr))

@@ -2,11 +2,12 @@
 #
 #   PYTHON=/path/to/python3.11    the interpreter, if it is not on PATH
 #   TESTS=tests/domain ARGS=-x    what `make test` runs, and how
+#   WORKERS=3                     on how many processes; a third of the time they wait for clocks and for others
 
 UV_VERSION := 0.13.9
 PYTHON ?=
 TESTS ?= tests
-WORKERS ?= 2
+WORKERS ?= 3
 ARGS ?=
 
 BIN := .venv/bin
@@ -37,7 +38,7 @@ serve: setup ## The service, on an embedded Postgres unless DURAK_DATABASE_URL n
 demo: setup ## A whole match over gRPC between four clients, then replayed from the log
 	@exec $(BIN)/durak demo $(ARGS)
 
-test: setup ## The tests, on two processes; TESTS=tests/domain for a part, ARGS=-x for pytest's options
+test: setup ## The tests, on three processes; TESTS=tests/domain for a part, ARGS=-x for pytest's options
 	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) $(TESTS)
 
 bench: setup ## The measurements: one JSON object on standard output, nothing else

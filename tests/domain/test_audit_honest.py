@@ -17,7 +17,7 @@ from durak.v1.events_pb2 import Outcome as Ending
 from tests.domain.audit_matches import Told, random_match, random_rematch
 from tests.domain.audit_transcripts import PUBLIC_KEY, transcript_of
 
-MATCHES = int(os.environ.get("DURAK_TEST_AUDITS", "320"))
+MATCHES = int(os.environ.get("DURAK_TEST_AUDITS", "160"))
 PARTS = 16
 
 

@@ -1,19 +1,17 @@
 """Practice in words: positions, choices, what happens, how it ends."""
 
-import re
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from domain.cards import SUIT_SYMBOLS, CardMask, cards_in, name
+from domain.cards import CardMask, cards_in, name
 from domain.endgame import Move as EndgameMove
 from domain.endgame import MoveKind, Value
 from domain.practice import YOU, Puzzle, Started
 from durak.v1.events_pb2 import Event, Finished, Outcome
 from service.localisation import Texts
+from service.spelling import Spelling
 
-_CARD: Final = re.compile(rf"\b([JQKA])([{SUIT_SYMBOLS}])")
-_RANKS: Final = MappingProxyType({"J": "jack", "Q": "queen", "K": "king", "A": "ace"})
 _SUITS: Final = ("clubs", "diamonds", "hearts", "spades")
 _CHOICES: Final = MappingProxyType(
     {
@@ -31,10 +29,11 @@ class PracticeTexts:
 
     def __init__(self) -> None:
         self._texts = Texts("practice")
+        self._spelling = Spelling()
 
     def of_puzzle(self, puzzle: Puzzle, key: str, language: str) -> str:
         """A text of a puzzle's own: its title, its question, what is said of a choice."""
-        return self._spelt(puzzle.texts[language][key], language)
+        return self._spelling.spell(puzzle.texts[language][key], language)
 
     def situation(self, puzzle: Puzzle, started: Started, language: str) -> str:
         """How things stand: trumps, what is out of the ordinary, the table, both hands."""
@@ -57,7 +56,7 @@ class PracticeTexts:
             sentences.append(say("situation-taking"))
         yours, theirs = (_cards(hand) or say("situation-no-cards") for hand in puzzle.hands)
         sentences.append(say("situation-hands", yours=yours, theirs=theirs))
-        return self._spelt(" ".join(sentences), language)
+        return " ".join(sentences)
 
     def open_hand(self, language: str) -> str:
         """Why the opponent's hand is open."""
@@ -66,8 +65,7 @@ class PracticeTexts:
     def choice(self, move: EndgameMove, language: str, *, is_lead: bool) -> str:
         """A choice."""
         key = _CHOICES.get(move.kind, "choice-lead" if is_lead else "choice-throw")
-        text = self._say(language, key, card=_cards(move.card), attack=_cards(move.target))
-        return self._spelt(text, language)
+        return self._say(language, key, card=_cards(move.card), attack=_cards(move.target))
 
     def step(self, event: Event, language: str, *, is_lead: bool) -> str:
         """An event; `is_lead` tells a lead from a card thrown in."""
@@ -99,7 +97,7 @@ class PracticeTexts:
                 text = say("step-finished", outcome=_outcome(event.finished))
             case kind:
                 raise ValueError(f"{kind} does not happen in practice")
-        return self._spelt(text, language)
+        return text
 
     def outcome(self, value: Value, language: str, *, is_over: bool) -> str:
         """What it comes to for you, now or from here on."""
@@ -107,15 +105,7 @@ class PracticeTexts:
         return self._say(language, key if is_over else f"{key}-later")
 
     def _say(self, language: str, key: str, **arguments: str | int) -> str:
-        return self._texts.format(key, language, arguments)
-
-    def _spelt(self, text: str, language: str) -> str:
-        """A text with its cards in the letters of the language."""
-
-        def card(found: re.Match[str]) -> str:
-            return self._say(language, f"rank-{_RANKS[found[1]]}") + found[2]
-
-        return _CARD.sub(card, text)
+        return self._spelling.spell(self._texts.format(key, language, arguments), language)
 
 
 def _cards(mask: CardMask) -> str:

@@ -103,16 +103,21 @@ class Client:
         await self.channel.close()
 
     async def call(
-        self, method: Callable[..., Awaitable[_Answer]], request: Message, *, repeats: bool = True
+        self,
+        method: Callable[..., Awaitable[_Answer]],
+        request: Message,
+        *,
+        repeats: bool = True,
+        seconds: float = _CALL_SECONDS,
     ) -> _Answer:
         """Call, again while the service cannot answer: a repeated command acts once.
 
-        Raises CallRefused, or ServerUnreachable when patience ends (at once without `repeats`).
+        One answer may take so many seconds. Raises CallRefused, or ServerUnreachable when patience ends (at once without `repeats`).
         """
         patience = _Patience(self._patience_seconds if repeats else 0.0, self._on_break)
         while True:
             try:
-                answer = await method(request, metadata=self._metadata, timeout=_CALL_SECONDS)
+                answer = await method(request, metadata=self._metadata, timeout=seconds)
             except aio.AioRpcError as error:
                 await patience.wait(error, self._address)
             else:

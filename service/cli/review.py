@@ -26,6 +26,8 @@ _RESULTS: Final = {
 }
 _GAVE_AWAY: Final = ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
 _UNDECIDED: Final = ReviewVerdict.REVIEW_VERDICT_UNDECIDED
+_REVIEW_SECONDS: Final = 30.0
+"""How long the answer may take: the solver has eight seconds, and others may be before us."""
 _HEADS: Final = ("version", "player", "move", "result", "better")
 
 
@@ -55,7 +57,8 @@ async def _asked(
 ) -> tuple[TableView, Sequence[api.ReviewedMove]]:
     async with connection.client() as client:
         request = api.ReviewMatchRequest(match_id=match_id)
-        moves = (await client.call(client.stub.ReviewMatch, request)).moves
+        review = client.call(client.stub.ReviewMatch, request, seconds=_REVIEW_SECONDS)
+        moves = (await review).moves
         table = api.GetMatchRequest(match_id=match_id)
         return (await client.call(client.stub.GetMatch, table)).view, moves
 

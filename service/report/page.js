@@ -5,13 +5,12 @@ const say = data.texts;
 const frames = data.frames;
 const byId = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
-const RANKS = ["2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A"];
 const SUITS = ["♣", "♦", "♥", "♠"];
 const ROW = 18; // cards of a hand in one row
 let at = -1;
 let open = true;
 
-const rank = (card) => RANKS[(card - 1) % 13];
+const rank = (card) => data.ranks[(card - 1) % 13];
 const suit = (card) => Math.floor((card - 1) / 13);
 const name = (card) => rank(card) + SUITS[suit(card)];
 const colourOf = (card) => (suit(card) === 1 || suit(card) === 2 ? "red" : "black");

@@ -27,6 +27,7 @@ from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript
 from service.cli.render.texts import Names, Say, printable, settings_line, speak
 from service.localisation import Texts
 from service.report.frames import Frame, frames
+from service.spelling import Spelling
 
 _FOLDER: Final = Path(__file__).parent
 _HASH: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")
@@ -60,10 +61,10 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
     transcript = Transcript.FromString(data)
     if not transcript.records:
         raise NoTranscriptError("it has no records")
-    texts, table_say = Texts("report"), speak(language)
+    texts, table_say, spelling = Texts("report"), speak(language), Spelling()
 
     def say(key: str, **arguments: str | int) -> str:
-        return texts.format(key, language, arguments)
+        return spelling.spell(texts.format(key, language, arguments), language)
 
     told = list(frames((one.record for one in transcript.records), table_say))
     remarks = _remarks(found, say)
@@ -71,6 +72,7 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
     names, opened = _seats(transcript, table_say)
     shown = {
         "texts": _labels(say),
+        "ranks": spelling.ranks(language),
         "names": names,
         "frames": [
             {

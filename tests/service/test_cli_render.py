@@ -27,6 +27,8 @@ from service.cli.render.story import Story
 from service.cli.render.table import names_in, table_lines
 from service.cli.render.texts import Names, speak
 from service.cli.terminal import rows_of
+from service.localisation import LANGUAGES
+from service.spelling import Spelling
 
 SAY = speak("en")
 SPADES = 3
@@ -45,6 +47,8 @@ SPADES = 3
         ("Кт", Card.CARD_KC),
         ("Тп", Card.CARD_AS),
         ("А♠", Card.CARD_AS),
+        ("Ρ♦", Card.CARD_KD),
+        ("νh", Card.CARD_QH),
         ("1h", None),
         ("11h", None),
         ("Th", None),  # the Latin T looks like the Russian ace, so it is neither
@@ -53,12 +57,21 @@ SPADES = 3
         ("", None),
     ],
 )
-def test_cards_are_read_in_both_alphabets(typed: str, card: Card.ValueType | None) -> None:
+def test_cards_are_read_in_every_alphabet(typed: str, card: Card.ValueType | None) -> None:
     assert parse_card(typed) == card
 
 
-def test_every_card_is_read_as_it_is_written() -> None:
-    assert [parse_card(name(card)) for card in CARDS] == list(CARDS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_card_is_read_and_coloured_as_it_is_written(language: str) -> None:
+    written = [Spelling().spell(name(card), language) for card in CARDS]
+    assert [parse_card(text) for text in written] == list(CARDS)
+    assert all(in_colour(text).spans for text in written)
+
+
+@pytest.mark.parametrize(("language", "hand"), [("ru", "7♦ К♥ │ 6♠ Т♠"), ("el", "7♦ Ρ♥ │ 6♠ Α♠")])
+def test_a_table_has_the_letters_of_its_language(language: str, hand: str) -> None:
+    cards = [Card.CARD_AS, Card.CARD_KH, Card.CARD_6S, Card.CARD_7D]
+    assert speak(language)("hand", cards=spell_hand(cards, SPADES)).endswith(hand)
 
 
 def test_a_hand_has_its_trumps_apart_and_hidden_cards_show_their_back() -> None:

@@ -76,7 +76,7 @@ def test_the_move_that_gave_the_win_away_is_told(desk: Desk) -> None:
     assert desk.run("olga", match_id, "--role", "auditor").stdout == done.stdout
     russian = desk.run("player-A", match_id, "--language", "ru").stdout
     assert "победа → поражение" in russian
-    assert "сыграть K♦" in russian
+    assert "сыграть К♦" in russian  # a Cyrillic letter: король
 
 
 def test_cards_are_in_colour_at_a_terminal(desk: Desk) -> None:

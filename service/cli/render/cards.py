@@ -17,14 +17,14 @@ from domain.cards import RANK_OF, SUIT_OF, SUIT_SYMBOLS, Card, name
 
 FACE_DOWN: Final = "▮"
 
-# Jack, queen, king and ace also by their Russian letters: валет, дама, король, туз. The Latin T is
-# not read as a ten: it looks like the Russian ace.
+# Jack, queen, king and ace also by their Russian and Greek letters: валет, дама, король, туз;
+# βαλές, ντάμα, ρήγας, άσος. The Latin T is not read as a ten: it looks like the Russian ace.
 _RANKS: Final = MappingProxyType(
     {str(rank): rank for rank in range(2, 11)}
-    | dict.fromkeys("jв", 11)
-    | dict.fromkeys("qд", 12)
-    | dict.fromkeys("kк", 13)
-    | dict.fromkeys("aат", 14)
+    | dict.fromkeys("jвβ", 11)
+    | dict.fromkeys("qдν", 12)
+    | dict.fromkeys("kкρ", 13)
+    | dict.fromkeys("aатα", 14)
 )
 # Suits also by their Russian letters: трефы, бубны, черви, пики.
 _SUITS: Final = MappingProxyType(
@@ -37,7 +37,7 @@ _SUITS: Final = MappingProxyType(
 _CARD: Final = re.compile(
     rf"({'|'.join(sorted(_RANKS, key=len, reverse=True))})([{''.join(_SUITS)}])"
 )
-_WRITTEN: Final = re.compile(rf"(?<!\w)(?:10|[2-9JQKA])([{SUIT_SYMBOLS}])")
+_WRITTEN: Final = re.compile(rf"(?<!\w)(?:10|\w)([{SUIT_SYMBOLS}])")
 
 # Four colours, so that suits differ at a glance. Spades have the terminal's own colour.
 _STYLES: Final = ("green", "blue", "red", "")

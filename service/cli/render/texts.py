@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from domain.cards import SUIT_SYMBOLS
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
 from service.localisation import Texts
+from service.spelling import Spelling
 
 Say = Callable[..., str]
 """``say("event-passed", player="Anna")``: one text of `table.ftl`, its arguments by keyword."""
@@ -16,10 +17,10 @@ NO_TRUMP_YET: Final = -1
 
 def speak(language: str) -> Say:
     """The texts of `table.ftl` in one of `localisation.LANGUAGES`. Reads the files."""
-    texts = Texts("table")
+    texts, spelling = Texts("table"), Spelling()
 
     def say(key: str, **arguments: str | int) -> str:
-        return texts.format(key, language, arguments)
+        return spelling.spell(texts.format(key, language, arguments), language)
 
     return say
 

@@ -1,9 +1,4 @@
-# Εξάσκηση (PracticeService). Τα φύλλα γράφονται όπως 10♥· τα γράμματα της γλώσσας τα βάζει το service/practice_texts.py.
-
-rank-jack = Β
-rank-queen = Ν
-rank-king = Ρ
-rank-ace = Α
+# Εξάσκηση (PracticeService). Τα φύλλα γράφονται όπως 10♥· τα γράμματα της γλώσσας τα βάζει το service/spelling.py.
 
 situation-trumps = Ατού είναι { $suit }· η τράπουλα έχει τελειώσει.
 situation-transfer = Η επίθεση μεταβιβάζεται.

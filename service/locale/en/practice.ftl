@@ -1,9 +1,4 @@
-# Practice (PracticeService). Cards are written as in 10♥, and put into the letters of the language by service/practice_texts.py.
-
-rank-jack = J
-rank-queen = Q
-rank-king = K
-rank-ace = A
+# Practice (PracticeService). Cards are written as in 10♥, and put into the letters of the language by service/spelling.py.
 
 situation-trumps = Trumps are { $suit }; the stock is empty.
 situation-transfer = Attacks can be transferred.

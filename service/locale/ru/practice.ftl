@@ -1,9 +1,4 @@
-# Практика (PracticeService). Карты пишутся как 10♥; буквы языка подставляет service/practice_texts.py.
-
-rank-jack = В
-rank-queen = Д
-rank-king = К
-rank-ace = Т
+# Практика (PracticeService). Карты пишутся как 10♥; буквы языка подставляет service/spelling.py.
 
 situation-trumps = Козыри — { $suit }; колода пуста.
 situation-transfer = Атаку можно переводить.

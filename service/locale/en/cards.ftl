@@ -1,0 +1,6 @@
+# The letters of the cards.
+
+jack = J
+queen = Q
+king = K
+ace = A

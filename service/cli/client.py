@@ -112,7 +112,8 @@ class Client:
     ) -> _Answer:
         """Call, again while the service cannot answer: a repeated command acts once.
 
-        One answer may take so many seconds. Raises CallRefused, or ServerUnreachable when patience ends (at once without `repeats`).
+        One answer may take so many seconds. Raises CallRefused, or ServerUnreachable when patience
+        ends (at once without `repeats`).
         """
         patience = _Patience(self._patience_seconds if repeats else 0.0, self._on_break)
         while True:

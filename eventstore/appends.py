@@ -63,15 +63,15 @@ WITH moved AS (
 _LIST = """, listed AS (
     SELECT * FROM unnest(
         $17::uuid[], $18::smallint[], $19::timestamptz[], $20::integer[], $21::bytea[],
-        $22::timestamptz[]
-    ) AS l (match_id, status, opened_at, version, summary, ended_at)
+        $22::timestamptz[], $23::text[]
+    ) AS l (match_id, status, opened_at, version, summary, ended_at, opened_by)
     WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
 ), seated AS (
-    SELECT * FROM unnest($23::uuid[], $24::text[], $25::timestamptz[])
+    SELECT * FROM unnest($24::uuid[], $25::text[], $26::timestamptz[])
         AS s (match_id, player, opened_at)
     WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
 ), lobby AS (
-    INSERT INTO matches (match_id, status, opened_at, version, summary, ended_at)
+    INSERT INTO matches (match_id, status, opened_at, version, summary, ended_at, opened_by)
     SELECT * FROM listed
     ON CONFLICT (match_id) DO UPDATE
     SET status = excluded.status, version = excluded.version, summary = excluded.summary,
@@ -195,6 +195,7 @@ def _lobby_rows(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
         [each.head.version for each, _ in rows],
         [row.summary for _, row in rows],
         [row.ended_at for _, row in rows],
+        [row.opened_by for _, row in rows],
         *([seat[column] for seat in seats] for column in range(3)),
     )
 

@@ -36,12 +36,22 @@ WHERE p.player = $4 AND (p.opened_at, match_id) < ($1, $2)
 ORDER BY p.opened_at DESC, match_id DESC LIMIT $3
 """
 
+# No further than the limit, however many there are.
+_COUNT_OPENED = """
+SELECT count(*) FROM (
+    SELECT FROM matches
+    WHERE opened_by = $1 AND status = $2 AND ended_at IS NULL AND match_id <> ALL ($3::uuid[])
+    LIMIT $4
+) AS opened
+"""
+
 _PUT = """
-INSERT INTO matches (match_id, version, status, opened_at, summary, ended_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO matches (match_id, version, status, opened_at, summary, ended_at, opened_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (match_id) DO UPDATE
 SET version = excluded.version, status = excluded.status, opened_at = excluded.opened_at,
-    summary = excluded.summary, ended_at = excluded.ended_at
+    summary = excluded.summary, ended_at = excluded.ended_at,
+    opened_by = coalesce(excluded.opened_by, matches.opened_by)
 WHERE matches.version <= excluded.version
 RETURNING 1
 """
@@ -66,15 +76,27 @@ def page_query(
     return _ALL, opened_at, match_id, limit
 
 
+def count_query(
+    opened_by: str, status: int, besides: Collection[UUID], limit: int
+) -> tuple[str, *tuple[object, ...]]:
+    """The query that counts what somebody has opened, and its arguments."""
+    return _COUNT_OPENED, opened_by, status, list(besides), limit
+
+
 async def put(connection: Pooled, rows: Sequence[tuple[UUID, int, LobbyRow]]) -> None:
     """Write rows (match id, version, row) in the caller's transaction, except over newer ones."""
     for match_id, version, row in sorted(rows, key=lambda row: row[0].int):
-        if (
-            await connection.fetchval(
-                _PUT, match_id, version, row.status, row.opened_at, row.summary, row.ended_at
-            )
-            is None
-        ):
+        written = await connection.fetchval(
+            _PUT,
+            match_id,
+            version,
+            row.status,
+            row.opened_at,
+            row.summary,
+            row.ended_at,
+            row.opened_by,
+        )
+        if written is None:
             continue
         players = list(row.players)
         await connection.execute(

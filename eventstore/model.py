@@ -63,7 +63,8 @@ class LobbyRow:
     """What lists of matches show of one match.
 
     `status` is the caller's own numbering; `players` are the names seated now; `ended_at` is the
-    time of the last event, once there will be no more.
+    time of the last event, once there will be no more. `opened_by` comes with a match's first row,
+    and stays; later rows need not repeat it.
     """
 
     status: int
@@ -71,6 +72,7 @@ class LobbyRow:
     summary: bytes
     players: tuple[str, ...] = ()
     ended_at: datetime | None = None
+    opened_by: str | None = None
 
 
 class Append(NamedTuple):

@@ -186,6 +186,16 @@ class EventStore:
             for row in await self._fetch(*lobby.page_query(statuses, player, after, limit))
         ]
 
+    async def count_opened(
+        self, opened_by: str, *, status: int, besides: Collection[UUID] = (), limit: int
+    ) -> int:
+        """How many matches of this status somebody has opened, up to a limit, besides some.
+
+        Matches that have ended do not count, whatever their status.
+        """
+        rows = await self._fetch(*lobby.count_query(opened_by, status, besides, limit))
+        return int(rows[0][0])
+
     async def put_lobby_rows(self, rows: Sequence[tuple[UUID, int, LobbyRow]]) -> None:
         """Write rows (match id, version, row) computed anew, where the lobby has nothing newer."""
 

@@ -75,6 +75,9 @@ class Config(BaseSettings):
     """For how many callers the rate is kept; beyond, who called longest ago is forgotten."""
     caller_watches_limit: Count = 32
     """Watches and sessions that one caller may have open. Beyond: TOO_MANY_WATCHES."""
+    caller_tables_limit: Count = 16
+    """Tables that one player has opened, rematches included, and that still wait for players.
+    Beyond: TOO_MANY_TABLES. What other replicas let in at the same moment comes on top."""
     watches_limit: Count = 20_000
     """Watches and sessions open in all. Beyond: OVERLOADED."""
     public_calls_limit: Count = 64

@@ -193,6 +193,12 @@ class LiveMatch:
 
         Raises Refused, and the errors of the store: what is not known to be stored is not folded.
         """
+        if not command.opens or self.match.version:
+            return await self._perform(command)
+        with self._matches.openings.under_way(command.actor_id, self.stream_id):
+            return await self._perform(command)
+
+    async def _perform(self, command: Command) -> Match:
         is_newest = False
         if not self._loaded and not command.opens:
             await self.catch_up()
@@ -203,6 +209,9 @@ class LiveMatch:
                 if answered is not None:
                     return answered
             decision = self._decide(command)
+            if isinstance(decision, list) and not self.match.version:
+                refusal = await self._matches.openings.refusal(command.actor_id, decision)
+                decision = refusal or decision
             if isinstance(decision, Refusal):
                 if is_newest or not await self.catch_up():
                     raise Refused(decision)
@@ -268,7 +277,7 @@ class LiveMatch:
             listed = match.copy()
             for record in records:
                 listed.apply(record)
-            lobby = lobby_row(listed)
+            lobby = lobby_row(listed, None if match.version else command.actor_id)
             coins = coin_moves(match, listed, events)
             look_us = self.next_look_us(listed, now_us)
         else:
@@ -398,8 +407,11 @@ def _has_bots(table: Table) -> bool:
     return any(seat is not None and seat.is_bot for seat in table.seats)
 
 
-def lobby_row(match: Match) -> LobbyRow:
-    """What lists of matches, and the standings once it has ended, are to know of a match."""
+def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
+    """What lists of matches, and the standings once it has ended, are to know of a match.
+
+    `opened_by` is the actor of its first record, for its first row and one that is made anew.
+    """
     players = [seat.player_id for seat in match.table.seats if seat is not None and not seat.is_bot]
     return LobbyRow(
         status=match.phase,
@@ -407,4 +419,5 @@ def lobby_row(match: Match) -> LobbyRow:
         summary=summary(match).SerializeToString(),
         players=tuple(players),
         ended_at=to_datetime(match.time_us) if match.phase == PHASE_ENDED else None,
+        opened_by=opened_by,
     )

@@ -16,6 +16,7 @@ from service.commands import Command
 from service.config import Config
 from service.errors import refuse
 from service.live import LiveMatch
+from service.openings import Openings
 
 MICROSECONDS = 1_000_000
 _AGAIN_SECONDS = 1.0
@@ -64,6 +65,7 @@ class LiveMatches:
         self.bot_turn_us = round(config.bot_turn_seconds * MICROSECONDS)
         self.loop = asyncio.get_running_loop()
         self.counters = Counters()
+        self.openings = Openings(store, config.caller_tables_limit)
         self.observers: list[Observer] = []
         self._matches: OrderedDict[bytes, LiveMatch] = OrderedDict()
 

@@ -33,12 +33,13 @@ async def rebuild(store: EventStore, config: Config) -> Rebuilt:
     rows: list[tuple[UUID, int, LobbyRow]] = []
     async for match_id, stored in store.read_all():
         try:
-            match = fold(read_records(stored, first_hash(match_id)))
+            records = read_records(stored, first_hash(match_id))
+            match = fold(records)
         except CorruptLogError:
             corrupt.append(match_id)
             continue
         matches += 1
-        rows.append((match_id, match.version, lobby_row(match)))
+        rows.append((match_id, match.version, lobby_row(match, records[0].actor_id)))
         if len(rows) == _BATCH_MATCHES:
             await store.put_lobby_rows(rows)
             rows = []

@@ -169,7 +169,8 @@ class _Patience:
     async def wait(self, error: aio.AioRpcError, address: str) -> None:
         """Wait before the next try. Raises CallRefused or ServerUnreachable where none helps."""
         refusal, delay_seconds = _read(error)
-        if error.code() not in _PASSING and refusal.reason != "CONTENTION":
+        passes = error.code() in _PASSING or refusal.reason == "CONTENTION"
+        if not passes or refusal.reason == "TOO_MANY_TABLES":  # which the player has to see to
             raise refusal from None
         now = time.monotonic()
         if self._broken_at is None:

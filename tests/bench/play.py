@@ -189,7 +189,11 @@ def _measure(
 async def _serve(folder: str) -> None:
     """The service as `serve_forever` runs it, but told to stop by the end of its input."""
     config = Config(
-        listen_port=0, data_dir=Path(folder), caller_calls_per_second=0, log_level="warning"
+        listen_port=0,
+        data_dir=Path(folder),
+        caller_calls_per_second=0,
+        caller_tables_limit=10_000,  # two players sit at all tables, and open many at once
+        log_level="warning",
     )
     configure_logging(config)
     _set_collector()

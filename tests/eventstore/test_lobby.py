@@ -3,13 +3,16 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import asyncpg
 import pytest
 
-from eventstore import Append, EventStore, LobbyRow, PageKey
+from eventstore import Append, EventStore, LobbyRow, PageKey, VersionConflict
+from eventstore.lobby import count_query
+from tests.conftest import Database
 from tests.eventstore.support import Writer
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-OPEN, PLAYING = 1, 2
+OPEN, PLAYING, ENDED = 1, 2, 3
 
 
 async def put(writer: Writer, row: LobbyRow) -> None:
@@ -91,3 +94,68 @@ async def test_a_lobby_row_of_a_lost_race_is_not_written(store: EventStore) -> N
     with pytest.raises(Exception, match="is at version 1"):
         await store.append(late)
     assert [row.summary for row in await store.list_matches(limit=10)] == [b"first"]
+
+
+async def count(store: EventStore, opened_by: str = "ann", *besides: Writer, limit: int = 9) -> int:
+    """How many open matches somebody has opened."""
+    ids = [writer.stream_id for writer in besides]
+    return await store.count_opened(opened_by, status=OPEN, besides=ids, limit=limit)
+
+
+async def test_what_somebody_has_opened_is_counted_by_status(store: EventStore) -> None:
+    writers = [Writer(store) for _ in range(4)]
+    for writer in writers:
+        await put(writer, LobbyRow(OPEN, NOON, b"", opened_by="ann"))
+    await put(Writer(store), LobbyRow(OPEN, NOON, b"", ("ann",), opened_by="bob"))
+    assert (await count(store), await count(store, "bob"), await count(store, "eve")) == (4, 1, 0)
+    assert await count(store, limit=3) == 3
+    assert await count(store, "ann", writers[0], writers[1], Writer(store)) == 2
+
+    seated, playing, cancelled, _ = writers
+    await put(seated, LobbyRow(OPEN, NOON, b"", ("bob",)))
+    await put(seated, LobbyRow(OPEN, NOON, b"", ()))  # vacated
+    await put(seated, LobbyRow(OPEN, NOON, b"", (), opened_by="eve"))  # that is settled already
+    assert (await count(store), await count(store, "eve")) == (4, 0)
+    await put(playing, LobbyRow(PLAYING, NOON, b"", ("bob", "eve")))
+    assert await count(store) == 3
+    await put(cancelled, LobbyRow(ENDED, NOON, b"", ended_at=NOON))
+    assert await count(store) == 2
+    assert await store.count_opened("ann", status=PLAYING, limit=9) == 1
+    assert await store.count_opened("ann", status=ENDED, limit=9) == 0  # as documented
+
+
+async def test_an_opening_that_lost_the_race_does_not_count(store: EventStore) -> None:
+    writer = Writer(store)
+    await put(writer, LobbyRow(OPEN, NOON, b"", opened_by="ann"))
+    late = LobbyRow(OPEN, NOON, b"", opened_by="bob")
+    with pytest.raises(VersionConflict):
+        await store.append(Append(writer.stream_id, 0, bytes(32), [b"x"], lobby=late))
+    assert (await count(store), await count(store, "bob")) == (1, 0)
+
+
+async def test_who_opened_is_counted_by_an_index_of_open_matches(
+    store: EventStore, database: Database
+) -> None:
+    query, *arguments = count_query("ann", OPEN, [], 17)
+    await put(Writer(store), LobbyRow(OPEN, NOON, b"", opened_by="ann"))
+    connection = await asyncpg.connect(database.app_dsn)
+    try:
+        await connection.execute("SET enable_seqscan = off")
+        plan = "\n".join(row[0] for row in await connection.fetch("EXPLAIN " + query, *arguments))
+    finally:
+        await connection.close()
+    assert "matches_by_opener" in plan
+
+
+async def test_rows_made_anew_tell_who_opened(store: EventStore) -> None:
+    known, unknown = Writer(store), Writer(store)
+    await put(known, LobbyRow(OPEN, NOON, b"", opened_by="ann"))
+    await put(unknown, LobbyRow(OPEN, NOON, b""))
+    assert await count(store) == 1
+    await store.put_lobby_rows(
+        [
+            (known.stream_id, 1, LobbyRow(OPEN, NOON, b"")),
+            (unknown.stream_id, 1, LobbyRow(OPEN, NOON, b"", opened_by="ann")),
+        ]
+    )
+    assert await count(store) == 2

@@ -3,12 +3,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
-from eventstore import EmbeddedPostgres, EventStore, MigrationError, StoreMisconfigured, migrate
+from eventstore import (
+    EmbeddedPostgres,
+    EventStore,
+    LobbyRow,
+    MigrationError,
+    StoreMisconfigured,
+    migrate,
+)
 from eventstore.migrate import Migration, migrations
 from tests.conftest import Database, execute
 from tests.eventstore.support import Writer, assert_whole
@@ -76,3 +84,21 @@ async def test_the_store_refuses_a_database_that_was_not_migrated(empty: Databas
     await migrate(empty.owner_dsn, [])
     with pytest.raises(StoreMisconfigured, match="0001 events"):
         await EventStore.open(empty.app_dsn)
+
+
+async def test_0006_leaves_the_rows_that_are_there_to_be_made_anew(empty: Database) -> None:
+    await migrate(empty.owner_dsn, migrations()[:5])
+    opened_at = datetime(2026, 1, 1, tzinfo=UTC)
+    match_id = uuid4()
+    insert = "INSERT INTO matches (match_id, version, status, opened_at, summary) VALUES"
+    row = f"('{match_id}', 1, 1, '{opened_at.isoformat()}', 'old')"
+    await execute(empty.owner_dsn, f"{insert} {row}")
+
+    assert [one.version for one in await migrate(empty.owner_dsn, migrations()[:6])] == [6]
+    await migrate(empty.owner_dsn)
+    async with await EventStore.open(empty.app_dsn) as store:
+        assert await store.list_matches(limit=9) == [(match_id, 1, opened_at, 1, b"old")]
+        assert await store.count_opened("ann", status=1, limit=9) == 0
+        row_anew = LobbyRow(1, opened_at, b"old", opened_by="ann")
+        await store.put_lobby_rows([(match_id, 1, row_anew)])
+        assert await store.count_opened("ann", status=1, limit=9) == 1

@@ -222,6 +222,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: you read a watch too slowly, and the server let it go. Detail RetryInfo. Action: watch again,
     `after_version` the last that you have seen; nothing is lost. RESOURCE_EXHAUSTED.
     """
+    ERROR_REASON_TOO_MANY_TABLES: _ErrorReason.ValueType  # 73
+    """Cause: of the tables that you opened, as many wait for players as may. A rematch counts for the player whose Rematch
+    opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable; a rematch
+    that is another's to close counts until all have joined it, or its owner or its time ends it (R10.8).
+    RESOURCE_EXHAUSTED.
+    """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 80
     """Cause: the server is shutting down. Detail RetryInfo. Action: repeat the same request, with the same
     request id; resume watches. UNAVAILABLE.
@@ -495,6 +501,12 @@ RESOURCE_EXHAUSTED.
 ERROR_REASON_SLOW_WATCHER: ErrorReason.ValueType  # 72
 """Cause: you read a watch too slowly, and the server let it go. Detail RetryInfo. Action: watch again,
 `after_version` the last that you have seen; nothing is lost. RESOURCE_EXHAUSTED.
+"""
+ERROR_REASON_TOO_MANY_TABLES: ErrorReason.ValueType  # 73
+"""Cause: of the tables that you opened, as many wait for players as may. A rematch counts for the player whose Rematch
+opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable; a rematch
+that is another's to close counts until all have joined it, or its owner or its time ends it (R10.8).
+RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 80
 """Cause: the server is shutting down. Detail RetryInfo. Action: repeat the same request, with the same

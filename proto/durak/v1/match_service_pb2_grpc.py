@@ -139,7 +139,8 @@ class MatchServiceServicer(object):
 
     def OpenTable(self, request, context):
         """Opens a table. Nobody sits at it yet, the opener included. Refused: MALFORMED_FIELD, NOT_DEALABLE,
-        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED.
+        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where the caller has 16 tables waiting for
+        players, unless the operator has set otherwise.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -216,8 +217,10 @@ class MatchServiceServicer(object):
         player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
         themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it
         to each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was
-        closed before the deal, a new table has to be opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE,
-        and what TakeSeat refuses, said of the new table.
+        closed before the deal, a new table has to be opened. The table counts for the player whose call opened it, not for
+        its owner: nobody can use up what another may open, and who joins a rematch is never refused for it. Refused:
+        NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, TOO_MANY_TABLES where the call would open a table that waits, and
+        what TakeSeat refuses, said of the new table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -37,7 +37,8 @@ class MatchServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenTable: _aio.UnaryUnaryMultiCallable[_match_service_pb2.OpenTableRequest, _match_service_pb2.OpenTableResponse]
     """Opens a table. Nobody sits at it yet, the opener included. Refused: MALFORMED_FIELD, NOT_DEALABLE,
-    PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED.
+    PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where the caller has 16 tables waiting for
+    players, unless the operator has set otherwise.
     """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.TakeSeatRequest, _match_service_pb2.TakeSeatResponse]
     """Sits the caller down; the last free seat taken deals the cards. A staked table takes the stake in the
@@ -76,8 +77,10 @@ class MatchServiceStub:
     player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
     themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it
     to each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was
-    closed before the deal, a new table has to be opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE,
-    and what TakeSeat refuses, said of the new table.
+    closed before the deal, a new table has to be opened. The table counts for the player whose call opened it, not for
+    its owner: nobody can use up what another may open, and who joins a rematch is never refused for it. Refused:
+    NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, TOO_MANY_TABLES where the call would open a table that waits, and
+    what TakeSeat refuses, said of the new table.
     """
     ReviewMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ReviewMatchRequest, _match_service_pb2.ReviewMatchResponse]
     """What each move of a match that is over did to its result, as far as that can be told: of the moves that were
@@ -124,7 +127,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_match_service_pb2.OpenTableRequest, _abc.Awaitable[_match_service_pb2.OpenTableResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.OpenTableResponse]:
         """Opens a table. Nobody sits at it yet, the opener included. Refused: MALFORMED_FIELD, NOT_DEALABLE,
-        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED.
+        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where the caller has 16 tables waiting for
+        players, unless the operator has set otherwise.
         """
 
     @_abc_1.abstractmethod
@@ -217,8 +221,10 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
         themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it
         to each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was
-        closed before the deal, a new table has to be opened. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE,
-        and what TakeSeat refuses, said of the new table.
+        closed before the deal, a new table has to be opened. The table counts for the player whose call opened it, not for
+        its owner: nobody can use up what another may open, and who joins a rematch is never refused for it. Refused:
+        NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, TOO_MANY_TABLES where the call would open a table that waits, and
+        what TakeSeat refuses, said of the new table.
         """
 
     @_abc_1.abstractmethod

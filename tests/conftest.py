@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -95,13 +96,20 @@ async def _migrate(server: EmbeddedPostgres) -> None:
     await migrate(server.owner_dsn())
 
 
-@pytest.fixture
-def database(postgres: EmbeddedPostgres) -> Iterator[Database]:
+@contextmanager
+def fresh_database(postgres: EmbeddedPostgres) -> Iterator[Database]:
+    """A migrated database, dropped at the end."""
     name = f"test_{uuid4().hex}"
     admin = postgres.owner_dsn("postgres")
     asyncio.run(execute(admin, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}"))
     yield Database(name, postgres.owner_dsn(name), postgres.app_dsn(name))
     asyncio.run(execute(admin, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture
+def database(postgres: EmbeddedPostgres) -> Iterator[Database]:
+    with fresh_database(postgres) as fresh:
+        yield fresh
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from eventstore import EmbeddedPostgres
 from service.cli.main import main
-from tests.conftest import Database
+from tests.conftest import Database, fresh_database
 
 # Ctrl-C is taken as at a terminal: what runs in the background ignores it, with all its children.
 SCRIPT = """
@@ -102,6 +103,15 @@ class Terminal:
             yield Server(process, lines[-1].split()[-1])
         finally:
             kill(process)
+
+
+@contextmanager
+def terminal_of_module(
+    postgres: EmbeddedPostgres, folders: pytest.TempPathFactory
+) -> Iterator[Terminal]:
+    """A terminal whose database and data folder all tests of a module share."""
+    with fresh_database(postgres) as database:
+        yield Terminal(database, folders.mktemp("durak"))
 
 
 @dataclass(frozen=True)

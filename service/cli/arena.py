@@ -17,7 +17,7 @@ from domain.bots.arena import Deal, play_deal, rate
 from domain.refusal import Refusal
 from domain.tables import complete_settings
 from durak.v1.settings_pb2 import Settings
-from service.cli.play import CIRCLES, LEVELS, settings_of
+from service.cli.options import GAME, LEVELS, having, settings_of
 from service.cli.terminal import new_console
 
 _DEALS_AT_A_TIME: Final = 5
@@ -28,12 +28,7 @@ _NAMES: Final = [name for name, level in LEVELS.items() if level in BOTS]
 @click.argument("challenger", type=click.Choice(_NAMES))
 @click.argument("others", type=click.Choice(_NAMES))
 @click.option("--matches", type=click.IntRange(1), default=2000, show_default=True)
-@click.option("--deck", type=click.Choice(["24", "36", "52"]), help="Cards. [default: 36]")
-@click.option("--seats", type=click.IntRange(2, 6), help="Seats. [default: 2]")
-@click.option("--throw-in", type=click.Choice(list(CIRCLES)), help="Who throws in. [default: all]")
-@click.option("--transfer/--no-transfer", default=None, help="Perevodnoy, or podkidnoy (default).")
-@click.option("--draws/--no-draws", default=None, help="Can it be a draw? [default: yes]")
-@click.option("--five-card-opening", is_flag=True, default=None, help="Five cards at first.")
+@having(*GAME)
 @click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True)
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes. [default: one per core]")
 def arena(challenger: str, others: str, **given: Any) -> None:  # noqa: ANN401 - the options above
@@ -42,7 +37,7 @@ def arena(challenger: str, others: str, **given: Any) -> None:  # noqa: ANN401 -
     Every deal is played once for each seat, with the challenger there and OTHERS everywhere else:
     with two seats the matches are mirrored. The same seed plays the same matches again.
     """
-    settings = settings_of({"tricky": None, "timer": None, "stake": None, "preset": None} | given)
+    settings = settings_of(given)
     refusal = complete_settings(settings)
     if isinstance(refusal, Refusal):
         raise click.UsageError("; ".join(fault.description for fault in refusal.fields))

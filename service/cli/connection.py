@@ -10,41 +10,29 @@ from typing import Any, Final
 import click
 
 from service.cli.client import Client
+from service.cli.options import (
+    CERTIFICATE,
+    KEY_DATA,
+    LANGUAGE,
+    SERVER,
+    TOKEN,
+    address_of,
+    config_of,
+    having,
+)
 from service.cli.tokens import own_token
-from service.config import Config
-from service.localisation import LANGUAGES
 
 ROLES: Final = ("player", "operator", "auditor")
 PATIENCE_SECONDS: Final = 3.0
 """How long a command that asks once waits for a server that does not answer."""
 NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
-SERVER: Final = click.option(
-    "--server",
-    metavar="HOST:PORT",
-    envvar="DURAK_SERVER",
-    show_envvar=True,
-    help="The server. [default: this machine's]",
-)
 OPTIONS: Final = (
     SERVER,
-    click.option(
-        "--ca",
-        "certificate",
-        type=click.Path(path_type=Path, exists=True),
-        help="Trusted (PEM); turns TLS on.",
-    ),
-    click.option("--token", envvar="DURAK_TOKEN", show_envvar=True, help="Who you are."),
+    CERTIFICATE,
+    TOKEN,
     click.option("--name", help="Call under this name, by the development key of the data folder."),
-    click.option(
-        "--data-dir", type=click.Path(path_type=Path), help="Where the server's key lies."
-    ),
-    click.option(
-        "--language",
-        type=click.Choice(LANGUAGES),
-        default="en",
-        envvar="DURAK_LANGUAGE",
-        help="Of moves and refusals. [default: en]",
-    ),
+    KEY_DATA,
+    LANGUAGE,
 )
 
 
@@ -87,10 +75,7 @@ def connecting(role: str) -> Callable[[Callable[..., None]], Callable[..., None]
             show_default=True,
             help="With --name: in this role.",
         )
-        decorated: Callable[..., None] = as_role(update_wrapper(run, command))
-        for option in reversed(OPTIONS):
-            decorated = option(decorated)
-        return decorated
+        return having(*OPTIONS, as_role)(update_wrapper(run, command))
 
     return decorate
 
@@ -106,9 +91,9 @@ def connection_of(
     role: str,
 ) -> Connection:
     """The connection that the values of the options make. Raises click.ClickException."""
-    config = Config() if data_dir is None else Config(data_dir=data_dir)
+    config = config_of(data_dir)
     return Connection(
-        server or f"{config.listen_host}:{config.listen_port}",
+        address_of(server, config),
         token or own_token(config, name or getpass.getuser(), role),
         language,
         certificate,

@@ -3,15 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from eventstore import EmbeddedPostgres, EventStore
 from service.config import Config
-
-
-def config_of(data_dir: Path | None) -> Config:
-    """The settings, with the data folder of the command line if there is one."""
-    return Config() if data_dir is None else Config(data_dir=data_dir)
 
 
 @asynccontextmanager

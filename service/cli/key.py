@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from service import note_keys
-from service.cli.database import config_of
+from service.cli.options import config_of
 
 _FILE: Final = click.option(
     "--file", "file", type=click.Path(path_type=Path), help="The key file. [default: as set]"

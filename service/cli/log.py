@@ -21,14 +21,14 @@ from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
 from eventstore import ListedMatch, StoredRecord, first_hash
 from service.audit_messages import open_state, record_message
 from service.cli.audit.looking import record_line
-from service.cli.database import config_of, opened_store
+from service.cli.database import opened_store
+from service.cli.options import LANGUAGE, config_of
 from service.cli.render.cards import in_colour
 from service.cli.render.story import Story
 from service.cli.render.table import names_in, open_table_lines, table_lines, trump_suit
 from service.cli.render.texts import settings_line, speak
 from service.cli.terminal import new_console
 from service.config import Config
-from service.localisation import LANGUAGES
 from service.records import read_records
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -39,9 +39,6 @@ _AT: Final = click.option(
 )
 _DATA: Final = click.option(
     "--data-dir", type=click.Path(path_type=Path), help="Data of the embedded Postgres."
-)
-_LANGUAGE: Final = click.option(
-    "--language", type=click.Choice(LANGUAGES), default="en", envvar="DURAK_LANGUAGE"
 )
 
 
@@ -90,7 +87,7 @@ async def _stored(config: Config, match_id: UUID) -> list[StoredRecord]:
 @click.command()
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @_DATA
-@_LANGUAGE
+@LANGUAGE
 def matches(limit: int, data_dir: Path | None, language: str) -> None:
     """List the matches of the database, newest first."""
     say = speak(language)
@@ -113,7 +110,7 @@ async def _listed(config: Config, limit: int) -> list[ListedMatch]:
 @_AT
 @_viewer
 @_DATA
-@_LANGUAGE
+@LANGUAGE
 def show(
     *,
     match_id: UUID,
@@ -141,7 +138,7 @@ def show(
 @_AT
 @_viewer
 @_DATA
-@_LANGUAGE
+@LANGUAGE
 def replay(
     *,
     match_id: UUID,

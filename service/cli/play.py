@@ -6,44 +6,37 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
 import click
 from click.core import ParameterSource
 
-from domain.presets import PRESETS
 from durak.v1 import match_service_pb2 as api
-from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
+from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import PHASE_WAITING
 from service.cli.after import Next, coins_after
 from service.cli.client import Client, new_request_id
-from service.cli.connection import SERVER
 from service.cli.game import Game
+from service.cli.options import (
+    CERTIFICATE,
+    KEY_DATA,
+    LANGUAGE,
+    LEVELS,
+    SERVER,
+    TABLE,
+    TOKEN,
+    address_of,
+    config_of,
+    having,
+    settings_of,
+)
 from service.cli.render.texts import Say, player_name, settings_line, speak
 from service.cli.terminal import Terminal
 from service.cli.tokens import own_token
-from service.config import Config
-from service.localisation import LANGUAGES
 
 EXIT_INTERRUPTED: Final = 130
-_WHERE_AND_WHO: Final = frozenset({"server", "ca", "name", "data_dir", "language"})
-LEVELS: Final = MappingProxyType(
-    {
-        name.removeprefix("BOT_LEVEL_").lower(): level
-        for name, level in BotLevel.items()
-        if level != BotLevel.BOT_LEVEL_UNSPECIFIED
-    }
-)
-CIRCLES: Final = MappingProxyType(
-    {"all": ThrowIn.THROW_IN_ALL, "neighbours": ThrowIn.THROW_IN_NEIGHBOURS}
-)
-# What a table has where neither the person nor the preset says otherwise.
-_DEFAULTS: Final = MappingProxyType(
-    {"deck": 36, "seats": 2, "throw_in": ThrowIn.THROW_IN_ALL, "draw_allowed": True}
-)
+_WHERE_AND_WHO: Final = frozenset({"server", "certificate", "name", "data_dir", "language"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,37 +57,17 @@ class Plan:
 @click.option("--rematch", "rematch_of", type=click.UUID, help="Play this match again.")
 @click.option("--join", is_flag=True, help="Sit down at the newest table with a free seat.")
 @click.option("--list", "only_list", is_flag=True, help="List the tables with free seats, no more.")
-@click.option("--deck", type=click.Choice(["24", "36", "52"]), help="Cards. [default: 36]")
-@click.option("--seats", type=click.IntRange(2, 6), help="Seats. [default: 2]")
-@click.option("--throw-in", type=click.Choice(list(CIRCLES)), help="Who throws in. [default: all]")
-@click.option("--transfer/--no-transfer", default=None, help="Perevodnoy, or podkidnoy (default).")
-@click.option("--draws/--no-draws", default=None, help="Can it be a draw? [default: yes]")
-@click.option("--five-card-opening", is_flag=True, default=None, help="Five cards at first.")
-@click.option("--tricky", is_flag=True, default=None, help="Illegal cards stand until challenged.")
-@click.option("--timer", type=click.IntRange(0, 86_400), help="Seconds for a move. [default: none]")
-@click.option("--stake", type=click.IntRange(0, 10**9), help="Coins of each seat. [default: none]")
+@having(*TABLE)
 @click.option("--series", is_flag=True, help="Rematches go on with this match as a series.")
-@click.option("--preset", type=click.Choice(list(PRESETS)), help="A table by its name.")
 @click.option(
     "--bots",
     type=click.IntRange(0, 5),
     help="How many bots. [default: all other seats, and none where there is a stake]",
 )
 @click.option("--level", type=click.Choice(list(LEVELS)), default="easy", show_default=True)
-@SERVER
-@click.option(
-    "--ca", type=click.Path(path_type=Path, exists=True), help="Trusted (PEM); turns TLS on."
-)
-@click.option("--token", envvar="DURAK_TOKEN", show_envvar=True, help="Who you are.")
+@having(SERVER, CERTIFICATE, TOKEN)
 @click.option("--name", help="Play under this name, by the development key of the data folder.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the server's key lies.")
-@click.option(
-    "--language",
-    type=click.Choice(LANGUAGES),
-    default="en",
-    envvar="DURAK_LANGUAGE",
-    show_envvar=True,
-)
+@having(KEY_DATA, LANGUAGE)
 @click.pass_context
 def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
     """Play Durak at this terminal.
@@ -106,7 +79,7 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
 
     Ctrl-C leaves the terminal, not the match: come back with --match.
     """
-    config = Config() if given["data_dir"] is None else Config(data_dir=given["data_dir"])
+    config = config_of(given["data_dir"])
     settings = settings_of(given)
     bots = given["bots"]
     if bots is not None and given["seats"] is not None and bots >= given["seats"]:
@@ -126,10 +99,10 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
     terminal = Terminal()
     connect = partial(
         Client,
-        given["server"] or f"{config.listen_host}:{config.listen_port}",
+        address_of(given["server"], config),
         given["token"] or own_token(config, given["name"] or getpass.getuser()),
         language=given["language"],
-        certificate=given["ca"],
+        certificate=given["certificate"],
         on_break=lambda lost: terminal.print(
             say("connection-lost" if lost else "connection-back"), style="dim"
         ),
@@ -155,25 +128,6 @@ def _options_of_the_caller(context: click.Context) -> list[str]:
         if value is not None and source in (ParameterSource.COMMANDLINE, None):
             words += [option.opts[0], str(value)]
     return words
-
-
-def settings_of(given: dict[str, Any]) -> Settings:
-    """The settings asked for; the preset's own are left to the server."""
-    asked = {
-        "deck": None if given["deck"] is None else int(given["deck"]),
-        "seats": given["seats"],
-        "throw_in": CIRCLES.get(given["throw_in"]),
-        "transfer": given["transfer"],
-        "draw_allowed": given["draws"],
-        "five_card_opening": given["five_card_opening"],
-        "tricky": given["tricky"],
-        "turn_timer_seconds": given["timer"],
-        "stake_coins": given["stake"],
-        "preset": given["preset"],
-    }
-    locked = PRESETS.get(given["preset"] or "", {})
-    free = {name: value for name, value in _DEFAULTS.items() if name not in locked}
-    return Settings(**free | {name: value for name, value in asked.items() if value is not None})
 
 
 async def _list(connect: Callable[[], Client], say: Say) -> None:

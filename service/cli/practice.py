@@ -12,11 +12,19 @@ import click
 from durak.v1 import practice_service_pb2 as api
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
-from service.cli.connection import PATIENCE_SECONDS, SERVER
+from service.cli.connection import PATIENCE_SECONDS
+from service.cli.options import (
+    CERTIFICATE,
+    KEY_DATA,
+    LANGUAGE,
+    SERVER,
+    address_of,
+    config_of,
+    having,
+)
 from service.cli.play import EXIT_INTERRUPTED, play
 from service.cli.terminal import new_console
-from service.config import Config
-from service.localisation import LANGUAGES, Texts
+from service.localisation import Texts
 
 _MENU: Final = ("menu-next", "menu-again", "menu-list", "menu-match", "menu-leave")
 
@@ -24,35 +32,25 @@ _MENU: Final = ("menu-next", "menu-again", "menu-list", "menu-match", "menu-leav
 @click.command()
 @click.argument("puzzle", required=False)
 @click.option("--list", "only_list", is_flag=True, help="List the puzzles, no more.")
-@SERVER
-@click.option(
-    "--ca", type=click.Path(path_type=Path, exists=True), help="Trusted (PEM); turns TLS on."
-)
+@having(SERVER, CERTIFICATE)
 @click.option("--token", envvar="DURAK_TOKEN", show_envvar=True, help="For the full match.")
 @click.option("--name", help="Your name in the full match.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the server's key lies.")
-@click.option(
-    "--language",
-    type=click.Choice(LANGUAGES),
-    default="en",
-    envvar="DURAK_LANGUAGE",
-    show_envvar=True,
-)
+@having(KEY_DATA, LANGUAGE)
 @click.pass_context
 def practice(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
     """Solve endings, beginning with PUZZLE (an id) or one that you choose.
 
     You need no token. After a puzzle you can play a full match against a bot, as `durak play` does.
     """
-    config = Config() if given["data_dir"] is None else Config(data_dir=given["data_dir"])
-    address = given["server"] or f"{config.listen_host}:{config.listen_port}"
+    config = config_of(given["data_dir"])
+    address = address_of(given["server"], config)
     try:
-        with _Lesson(address, given["ca"], given["language"]) as lesson:
+        with _Lesson(address, given["certificate"], given["language"]) as lesson:
             wants_match = lesson.run(given["puzzle"], only_list=given["only_list"])
     except KeyboardInterrupt:
         context.exit(EXIT_INTERRUPTED)
     if wants_match:
-        shared = ("server", "ca", "token", "name", "data_dir", "language")
+        shared = ("server", "certificate", "token", "name", "data_dir", "language")
         context.invoke(play, **{name: given[name] for name in shared})
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from service.cli.database import opened_store
+from service.cli.options import config_of
 from service.config import Config
 from service.rebuild import Rebuilt
 from service.rebuild import rebuild as rebuild_store
@@ -21,7 +22,7 @@ def rebuild(context: click.Context, data_dir: Path | None) -> None:
     The ratings are counted by the numbers that are set now (DURAK_RATING_...): give this command
     the same settings as the service. Coins are no read model: the ledger is left alone.
     """
-    config = Config() if data_dir is None else Config(data_dir=data_dir)
+    config = config_of(data_dir)
     done = asyncio.run(_rebuild(config))
     click.echo(f"{done.matches} matches in the lists, {done.counted} ended ones counted.")
     for match_id in done.corrupt:

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import click
 
+from service.cli.options import config_of
 from service.config import Config
 from service.keys import DEVELOPMENT_KEY_FILE, DevelopmentKey
 
@@ -53,5 +54,5 @@ def token_command(name: str, roles: tuple[str, ...], hours: int, data_dir: Path 
 
     For development: a server with DURAK_TOKEN_JWKS takes its issuer's tokens alone.
     """
-    config = Config() if data_dir is None else Config(data_dir=data_dir)
+    config = config_of(data_dir)
     click.echo(development_token(config, name, roles=roles or ("player",), hours=hours))

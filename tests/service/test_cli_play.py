@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import pty
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from eventstore import EmbeddedPostgres
-from tests.conftest import TEMPLATE, Database, execute
-from tests.terminal import COMMAND, SECONDS, Server, Terminal, interrupt, kill, wait_for
+from tests.conftest import Database
+from tests.terminal import (
+    COMMAND,
+    SECONDS,
+    Server,
+    Terminal,
+    interrupt,
+    kill,
+    terminal_of_module,
+    wait_for,
+)
 
 ALWAYS_THE_FIRST = "1\n" * 2000
 RESULT = r"is the durak|A draw between"
 
 
 @pytest.fixture(scope="module")
-def terminal(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Terminal:
-    """A database and a data folder for the whole module."""
-    name = f"test_{uuid4().hex}"
-    asyncio.run(
-        execute(postgres.owner_dsn("postgres"), f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
-    )
-    database = Database(name, postgres.owner_dsn(name), postgres.app_dsn(name))
-    return Terminal(database, tmp_path_factory.mktemp("durak"))
+def terminal(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Terminal]:
+    with terminal_of_module(postgres, tmp_path_factory) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

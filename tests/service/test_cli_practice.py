@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
-from uuid import uuid4
 
 import pytest
 
 from eventstore import EmbeddedPostgres
-from tests.conftest import TEMPLATE, Database, execute
-from tests.terminal import Server, Terminal, interrupt, wait_for
+from tests.terminal import Server, Terminal, interrupt, terminal_of_module, wait_for
 
 
 @pytest.fixture(scope="module")
-def terminal(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Terminal:
-    name = f"test_{uuid4().hex}"
-    asyncio.run(
-        execute(postgres.owner_dsn("postgres"), f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
-    )
-    database = Database(name, postgres.owner_dsn(name), postgres.app_dsn(name))
-    return Terminal(database, tmp_path_factory.mktemp("durak"))
+def terminal(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Terminal]:
+    with terminal_of_module(postgres, tmp_path_factory) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,8 @@ from eventstore import EventStore, WholeMatch
 from service.audit_messages import report_message
 from service.auditing import Auditors
 from service.cli.audit.source import Access, auditing
-from service.cli.database import config_of, opened_store
+from service.cli.database import opened_store
+from service.cli.options import config_of
 from service.cli.render.audit import fault_lines, ledger_lines, report_lines
 from service.config import Config
 from service.ledger_state import ledger_state

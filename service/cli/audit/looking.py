@@ -12,7 +12,7 @@ from google.protobuf.json_format import MessageToDict
 from durak.v1 import audit_service_pb2 as api
 from service import note_keys
 from service.cli.audit.source import Access, auditing
-from service.cli.database import config_of
+from service.cli.options import config_of
 from service.cli.render.table import open_table_lines
 from service.cli.render.texts import speak
 from service.cli.verify import read_key

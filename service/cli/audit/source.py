@@ -22,7 +22,8 @@ from service.audit_messages import record_message, report_message, state_at
 from service.auditing import judge
 from service.cli.client import Client
 from service.cli.connection import NAMES, OPTIONS, Connection, connection_of
-from service.cli.database import config_of, opened_store
+from service.cli.database import opened_store
+from service.cli.options import config_of, having
 from service.errors import Refused
 from service.payouts import verify_payouts
 
@@ -223,10 +224,7 @@ def auditing(command: Callable[..., None]) -> Callable[..., None]:
             access = Access(partial(_remote, connection), data_dir, language)
         command(access=access, **given)
 
-    decorated: Callable[..., None] = update_wrapper(run, command)
-    for option in reversed(OPTIONS):
-        decorated = option(decorated)
-    return decorated
+    return having(*OPTIONS)(update_wrapper(run, command))
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from pathlib import Path
 
+import pytest
 from grpc import aio
 
 from durak.v1 import match_service_pb2 as api
@@ -47,3 +48,25 @@ def test_R13_1_a_rematch_is_offered_to_nobody_else(database: Database, tmp_path:
     assert (listed.returncode, listed.stdout) == (0, "")
     assert joined.returncode == 1
     assert "no table has a free seat" in joined.stderr
+
+
+async def open_table(address: str, token: str) -> None:
+    async with aio.insecure_channel(address) as channel:
+        settings = Settings(deck=DECK_36, seats=2)
+        opening = api.OpenTableRequest(request_id=str(uuid.uuid4()), settings=settings)
+        metadata = (("authorization", f"Bearer {token}"),)
+        await MatchServiceStub(channel).OpenTable(opening, metadata=metadata)
+
+
+def test_one_table_too_many_is_refused_at_once(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DURAK_CALLER_TABLES_LIMIT", "1")
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        token = terminal.durak("token", "anna").stdout.strip()
+        asyncio.run(open_table(server.address, token))
+        play = ("play", "--server", server.address, "--token", token, "--language", "ru")
+        done = terminal.durak(*play)
+    assert done.returncode == 1
+    assert "ваших столов ждут игроков" in done.stderr

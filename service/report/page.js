@@ -198,4 +198,7 @@ const asked = () => frames.findIndex((frame) => `#at=${frame.version}` === locat
 window.addEventListener("hashchange", () => { if (asked() >= 0) go(asked()); });
 byId("viewer").hidden = false;
 byId("finding").disabled = !frames.some(isFinding);
-go(Math.max(0, asked()));
+// It opens at the record that the address names, else at the first fault, else at the deal.
+const isFault = (frame) => frame.findings.some(([kind]) => kind === "fault");
+const isDealt = (frame) => frame.table && frame.table.hands.length > 0;
+go([asked(), frames.findIndex(isFault), frames.findIndex(isDealt), 0].find((index) => index >= 0));

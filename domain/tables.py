@@ -223,8 +223,12 @@ def leave(match: Match, seat: int) -> list[Event] | Refusal:
 
 
 def cancel(match: Match, caller_id: str) -> list[Event] | Refusal:
-    """Close a table before the deal, for the player who opened it (R3.0)."""
-    if caller_id != match.table.owner_id:
+    """Close a table before the deal, for the player who opened it (R3.0).
+
+    A rematch waits for all its players, so each of them may close it.
+    """
+    table = match.table
+    if caller_id != table.owner_id and caller_id not in table.reserved_for:
         return Refusal(Reason.ERROR_REASON_NOT_OWNER, "R3.0")
     if match.phase != PHASE_WAITING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")

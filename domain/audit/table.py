@@ -66,7 +66,9 @@ class Table:
         return self.turn_us or self.idle_us
 
     def opens_for(self, player_id: str) -> bool:
-        """Whether this player may open the table and seat its bots."""
+        """Whether this player may open the table, seat its bots, and close it before the deal."""
+        if not player_id:
+            return False  # the seats of a rematch that are kept for bots
         return player_id == self.owner_id or (self.is_rematch and player_id in self.reserved_for)
 
     def seat_down(self, entry: Entry, notes: Notebook) -> bool:

@@ -183,6 +183,13 @@ def random_match(seed: int, **wanted: int) -> Told:
 def random_rematch(old: Told, seed: int) -> Told:
     """The same players again, as one of them asks for it."""
     random = Random(seed)
+    told = opened_again(old, random)
+    play_on(told, random)
+    return told
+
+
+def opened_again(old: Told, random: Random) -> Told:
+    """A rematch that waits for its players, opened by one of them."""
     told = Told(random.randbytes(16), now_us=old.now_us)
     players = [seat for seat in old.match.table.seats if seat is not None and not seat.is_bot]
     caller_id = random.choice(players).player_id
@@ -193,7 +200,6 @@ def random_rematch(old: Told, seed: int) -> Told:
         idle_limit_seconds=IDLE_LIMIT_SECONDS,
     )
     told.by_player(caller_id, events)
-    play_on(told, random)
     return told
 
 
@@ -232,7 +238,10 @@ def _sit_down(told: Told, random: Random) -> None:
     if chance < 0.05 and sitting:
         _leave(told, random.choice(sitting))
     elif chance < 0.06:
-        told.by_player(table.owner_id, cancel(match, table.owner_id))
+        closer_id = random.choice(
+            [player for player in table.reserved_for if player] or [table.owner_id]
+        )
+        told.by_player(closer_id, cancel(match, closer_id))
     elif chance < 0.065:
         told.now_us = match.opened_us + IDLE_LIMIT_SECONDS * 1_000_000 + 1
         told.by_clock()

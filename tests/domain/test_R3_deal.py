@@ -4,10 +4,20 @@ import pytest
 
 from domain.cards import name
 from domain.match import Match
-from domain.tables import GIVE_UPS_MAX, cancel, leave, seat_bot, take_seat
+from domain.tables import GIVE_UPS_MAX, cancel, leave, rematch_table, seat_bot, take_seat
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
-from tests.domain.tables import Table, accepted, dealt, full, kinds, opened, refused, settings
+from tests.domain.tables import (
+    SERVER_SEED,
+    Table,
+    accepted,
+    dealt,
+    full,
+    kinds,
+    opened,
+    refused,
+    settings,
+)
 
 EASY = BotLevel.BOT_LEVEL_EASY
 ALL_36 = (
@@ -90,6 +100,22 @@ def test_R3_0_the_one_who_opened_can_cancel_until_the_deal() -> None:
     late = cancel(dealt_table.match, "player-A")
     assert not isinstance(late, list)
     assert refused(late) == "MATCH_NOT_WAITING R3.0"
+
+
+def test_R3_0_R13_1_a_rematch_waits_for_all_its_players_and_each_can_close_it() -> None:
+    old = full(settings())
+    old.store(accepted(leave(old.match, 0)))
+    for closer in ("player-A", "player-B"):
+        table = Table()
+        table.store(accepted(rematch_table(
+            old.match, caller_id="player-B", server_seed=SERVER_SEED, idle_limit_seconds=60
+        )))  # fmt: skip
+        assert table.match.table.owner_id == "player-A"
+        stranger = cancel(table.match, "player-C")
+        assert not isinstance(stranger, list)
+        assert refused(stranger) == "NOT_OWNER R3.0"
+        table.store(accepted(cancel(table.match, closer)))
+        assert table.outcome == "cancelled"
 
 
 def test_R12_7_bots_sit_at_free_tables_only_and_only_for_the_owner() -> None:

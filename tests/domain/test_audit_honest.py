@@ -7,14 +7,16 @@ import ast
 import os
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import domain.audit
 from domain.audit import AuditReport, Kind, Severity, audit
 from domain.audit.verify import Outcome, verify
+from domain.tables import cancel
 from durak.v1.events_pb2 import Outcome as Ending
-from tests.domain.audit_matches import Told, random_match, random_rematch
+from tests.domain.audit_matches import Told, opened_again, random_match, random_rematch
 from tests.domain.audit_transcripts import PUBLIC_KEY, transcript_of
 
 MATCHES = int(os.environ.get("DURAK_TEST_AUDITS", "160"))
@@ -48,6 +50,16 @@ def test_honest_rematches_are_faultless(part: int) -> None:
         if ending(told) != "OUTCOME_CANCELLED":
             report = audited(random_rematch(told, seed))
             assert report.ok, f"seed {seed}: {report.findings[0]}"
+
+
+def test_R3_0_each_player_of_a_rematch_may_close_it_and_nobody_else() -> None:
+    old = random_match(12, deck=36, seats=3, stake_coins=10)
+    players = [seat.player_id for seat in old.match.table.seats if seat is not None]
+    for closer_id in (*players, "a stranger"):
+        told = opened_again(old, Random(1))
+        told.by_player(closer_id, cancel(told.match, players[0]))
+        found = [(finding.kind, finding.version) for finding in audited(told).findings]
+        assert found == ([] if closer_id in players else [(Kind.ACTOR, 2)])
 
 
 def test_the_honest_matches_hold_everything_that_can_happen() -> None:

@@ -192,6 +192,16 @@ async def test_a_rematch_counts_for_who_opens_it_and_for_nobody_else(playing: Pl
     assert (await again(bob, matches[2])).phase == Phase.PHASE_PLAYING
 
 
+async def test_a_rematch_that_nobody_joins_can_be_closed_by_who_opened_it(playing: Playing) -> None:
+    ann, bob = await people(playing, 1, "ann", "bob")
+    match_id = await ended([ann, bob])
+    waiting = await again(bob, match_id)
+    await assert_full(bob)
+    await cancel(bob, waiting.match_id)
+    await bob.open()
+    await assert_full(bob)
+
+
 async def test_a_rematch_that_another_replica_opened_is_joined_at_the_limit(
     playing: Playing,
 ) -> None:

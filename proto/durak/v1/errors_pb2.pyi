@@ -72,7 +72,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     PERMISSION_DENIED.
     """
     ERROR_REASON_NOT_OWNER: _ErrorReason.ValueType  # 15
-    """Cause: only the player who opened the table may do this (R3.0). Action: none. PERMISSION_DENIED."""
+    """Cause: only the player who opened the table may do this (R3.0); a rematch can be closed by each of its players.
+    Action: none. PERMISSION_DENIED.
+    """
     ERROR_REASON_SEAT_RESERVED: _ErrorReason.ValueType  # 16
     """Cause: this seat of a rematch is kept for who had it (TableView.reserved_for). Action: take your own seat; with
     none there, look for another table.
@@ -224,8 +226,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_TOO_MANY_TABLES: _ErrorReason.ValueType  # 73
     """Cause: of the tables that you opened, as many wait for players as may. A rematch counts for the player whose Rematch
-    opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable; a rematch
-    that is another's to close counts until all have joined it, or its owner or its time ends it (R10.8).
+    opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable.
     RESOURCE_EXHAUSTED.
     """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 80
@@ -352,7 +353,9 @@ ERROR_REASON_NOT_SEATED: ErrorReason.ValueType  # 14
 PERMISSION_DENIED.
 """
 ERROR_REASON_NOT_OWNER: ErrorReason.ValueType  # 15
-"""Cause: only the player who opened the table may do this (R3.0). Action: none. PERMISSION_DENIED."""
+"""Cause: only the player who opened the table may do this (R3.0); a rematch can be closed by each of its players.
+Action: none. PERMISSION_DENIED.
+"""
 ERROR_REASON_SEAT_RESERVED: ErrorReason.ValueType  # 16
 """Cause: this seat of a rematch is kept for who had it (TableView.reserved_for). Action: take your own seat; with
 none there, look for another table.
@@ -504,8 +507,7 @@ ERROR_REASON_SLOW_WATCHER: ErrorReason.ValueType  # 72
 """
 ERROR_REASON_TOO_MANY_TABLES: ErrorReason.ValueType  # 73
 """Cause: of the tables that you opened, as many wait for players as may. A rematch counts for the player whose Rematch
-opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable; a rematch
-that is another's to close counts until all have joined it, or its owner or its time ends it (R10.8).
+opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable.
 RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 80

@@ -173,8 +173,8 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CancelTable(self, request, context):
-        """Closes a table before the deal (R3.0); only for the player who opened it. Refused: NOT_OWNER,
-        MATCH_NOT_WAITING.
+        """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for all its players, so
+        each of them can close it. Refused: NOT_OWNER, MATCH_NOT_WAITING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -55,8 +55,8 @@ class MatchServiceStub:
     MATCH_NOT_IN_PLAY once the match is over.
     """
     CancelTable: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CancelTableRequest, _match_service_pb2.CancelTableResponse]
-    """Closes a table before the deal (R3.0); only for the player who opened it. Refused: NOT_OWNER,
-    MATCH_NOT_WAITING.
+    """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for all its players, so
+    each of them can close it. Refused: NOT_OWNER, MATCH_NOT_WAITING.
     """
     Play: _aio.UnaryUnaryMultiCallable[_match_service_pb2.PlayRequest, _match_service_pb2.PlayResponse]
     """Makes a move. Refused as the rules say, with the clause: see errors.proto from MATCH_NOT_IN_PLAY on."""
@@ -169,8 +169,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.CancelTableRequest,
         context: _aio.ServicerContext[_match_service_pb2.CancelTableRequest, _abc.Awaitable[_match_service_pb2.CancelTableResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.CancelTableResponse]:
-        """Closes a table before the deal (R3.0); only for the player who opened it. Refused: NOT_OWNER,
-        MATCH_NOT_WAITING.
+        """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for all its players, so
+        each of them can close it. Refused: NOT_OWNER, MATCH_NOT_WAITING.
         """
 
     @_abc_1.abstractmethod

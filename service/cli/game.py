@@ -168,6 +168,8 @@ class Game:
         meaning = understand(answer, self._menu.choices, self._view)
         if meaning is Word.QUIT:
             return False
+        if meaning is Word.LEAVE and self._view.phase == PHASE_WAITING:
+            return await self._leave_before_the_deal()
         await self._do(meaning, is_numbered=number is not None)
         return True
 
@@ -193,6 +195,22 @@ class Game:
                 )
             case Move():
                 await self._play(meaning, is_numbered=is_numbered)
+
+    async def _leave_before_the_deal(self) -> bool:
+        """Give up the seat, and close the table with it where nobody else waits there.
+
+        Only as the table was shown: were it dealt meanwhile, leaving would end the match.
+        True: the person stays, or the watch ends with the table.
+        """
+        about: dict[str, Any] = {
+            "match_id": self._match_id,
+            "request_id": new_request_id(),
+            "expected_version": self._view.version,
+        }
+        if _is_ours_alone(self._view):
+            await self._send(self._client.stub.CancelTable, api.CancelTableRequest(**about))
+            return True
+        return not await self._send(self._client.stub.LeaveMatch, api.LeaveMatchRequest(**about))
 
     async def _play(self, move: Move, *, is_numbered: bool) -> None:
         """Make a move; one that was chosen by its number only on the table that was shown."""
@@ -245,6 +263,15 @@ class Game:
     def _menu_of_the_view(self) -> Menu:
         names = names_in(self._view.seats, self._say)
         return menu_of(self._view, choices(self._view, names, self._say))
+
+
+def _is_ours_alone(view: TableView) -> bool:
+    """Whether the reader may close the table, and no other person sits at it."""
+    if not view.HasField("your_seat"):
+        return False
+    people = [seat.player_id for seat in view.seats if seat.player_id]
+    own_id = view.seats[view.your_seat].player_id
+    return people == [own_id] and (view.owner_id == own_id or bool(view.rematch_of))
 
 
 def _until(view: TableView) -> str:

@@ -1,7 +1,11 @@
 """The tables that `durak play` offers: those at which one can sit down."""
 
 import asyncio
+import os
+import pty
+import subprocess
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import DECK_36, Settings
 from durak.v1.table_pb2 import PHASE_WAITING
 from tests.conftest import Database
-from tests.terminal import Terminal
+from tests.terminal import COMMAND, SECONDS, Server, Terminal
 
 
 async def waiting_rematch(address: str, tokens: list[str]) -> None:
@@ -70,3 +74,46 @@ def test_one_table_too_many_is_refused_at_once(
         done = terminal.durak(*play)
     assert done.returncode == 1
     assert "ваших столов ждут игроков" in done.stderr
+
+
+def typed(terminal: Terminal, server: Server, answer: str, *options: str) -> str:
+    """What somebody sees who types one answer at a terminal and stays until the command ends."""
+    outer, inner = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "play", "--server", server.address, *options],
+        stdin=inner,
+        stdout=inner,
+        stderr=inner,
+        env=terminal.environment({"TERM": "dumb", "NO_COLOR": "1"}),
+    )
+    os.close(inner)
+    shown = b""
+    try:
+        while not shown.endswith(b"> "):
+            shown += os.read(outer, 4096)
+        os.write(outer, f"{answer}\n".encode())
+        with suppress(OSError):  # as Linux tells that the other end is closed
+            while more := os.read(outer, 4096):
+                shown += more
+        assert process.wait(SECONDS) == 0
+    finally:
+        process.kill()
+        os.close(outer)
+    return shown.decode()
+
+
+def test_R3_0_leaving_before_the_deal_closes_ones_own_table_unless_another_waits_there(
+    database: Database, tmp_path: Path
+) -> None:
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        new = ("--name", "Anna", "--bots", "0", "--seats", "3")
+        assert "The table is closed before the deal." in typed(terminal, server, "leave", *new)
+        opened = typed(terminal, server, "quit", *new)
+        match_id = opened.split("--match ")[1].split()[0]
+        left = typed(terminal, server, "leave", "--name", "Boris", "--match", match_id)
+        assert "Boris gives up seat 1." in left
+        listed = terminal.durak("play", "--list", "--server", server.address, "--name", "Vera")
+    assert listed.stdout.splitlines() == [
+        f"{match_id}  2 free  Anna  36 cards, 3 seats, podkidnoy, all throw in, draws possible"
+    ]

@@ -2,7 +2,7 @@
 #
 #   PYTHON=/path/to/python3.11    the interpreter, if it is not on PATH
 #   TESTS=tests/domain ARGS=-x    what `make test` runs, and how
-#   WORKERS=3                     on how many processes; a third of the time they wait for clocks and for others
+#   WORKERS=3                     on how many processes; more than cores, as tests wait for clocks a third of the time
 
 UV_VERSION := 0.13.9
 PYTHON ?=

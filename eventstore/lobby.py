@@ -40,8 +40,8 @@ ORDER BY p.opened_at DESC, match_id DESC LIMIT $3
 _COUNT_OPENED = """
 SELECT count(*) FROM (
     SELECT FROM matches
-    WHERE opened_by = $1 AND status = $2 AND ended_at IS NULL AND match_id <> ALL ($3::uuid[])
-    LIMIT $4
+    WHERE opened_by = $1 AND status = $2 AND ended_at IS NULL
+    LIMIT $3
 ) AS opened
 """
 
@@ -51,7 +51,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (match_id) DO UPDATE
 SET version = excluded.version, status = excluded.status, opened_at = excluded.opened_at,
     summary = excluded.summary, ended_at = excluded.ended_at,
-    opened_by = coalesce(excluded.opened_by, matches.opened_by)
+    opened_by = coalesce(matches.opened_by, excluded.opened_by)
 WHERE matches.version <= excluded.version
 RETURNING 1
 """
@@ -76,11 +76,9 @@ def page_query(
     return _ALL, opened_at, match_id, limit
 
 
-def count_query(
-    opened_by: str, status: int, besides: Collection[UUID], limit: int
-) -> tuple[str, *tuple[object, ...]]:
+def count_query(opened_by: str, status: int, limit: int) -> tuple[str, *tuple[object, ...]]:
     """The query that counts what somebody has opened, and its arguments."""
-    return _COUNT_OPENED, opened_by, status, list(besides), limit
+    return _COUNT_OPENED, opened_by, status, limit
 
 
 async def put(connection: Pooled, rows: Sequence[tuple[UUID, int, LobbyRow]]) -> None:

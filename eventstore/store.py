@@ -186,14 +186,12 @@ class EventStore:
             for row in await self._fetch(*lobby.page_query(statuses, player, after, limit))
         ]
 
-    async def count_opened(
-        self, opened_by: str, *, status: int, besides: Collection[UUID] = (), limit: int
-    ) -> int:
-        """How many matches of this status somebody has opened, up to a limit, besides some.
+    async def count_opened(self, opened_by: str, *, status: int, limit: int) -> int:
+        """How many matches of this status somebody has opened, up to a limit.
 
         Matches that have ended do not count, whatever their status.
         """
-        rows = await self._fetch(*lobby.count_query(opened_by, status, besides, limit))
+        rows = await self._fetch(*lobby.count_query(opened_by, status, limit))
         return int(rows[0][0])
 
     async def put_lobby_rows(self, rows: Sequence[tuple[UUID, int, LobbyRow]]) -> None:

@@ -178,6 +178,11 @@ class LiveMatch:
         match = await self.perform(command)
         return table_view(match, match.table.seat_of(command.actor_id))
 
+    async def open(self, command: Command) -> TableView:
+        """The same for a command that may be the first of its match."""
+        async with self._matches.openings.turn(command.actor_id):
+            return await self.answer(command)
+
     async def look(self, player_id: str) -> TableView:
         """A player's view of the newest state. Raises Refused MATCH_NOT_FOUND."""
         await self.catch_up()
@@ -193,12 +198,6 @@ class LiveMatch:
 
         Raises Refused, and the errors of the store: what is not known to be stored is not folded.
         """
-        if not command.opens or self.match.version:
-            return await self._perform(command)
-        with self._matches.openings.under_way(command.actor_id, self.stream_id):
-            return await self._perform(command)
-
-    async def _perform(self, command: Command) -> Match:
         is_newest = False
         if not self._loaded and not command.opens:
             await self.catch_up()

@@ -103,7 +103,8 @@ class LiveMatches:
         """Queue a player's command; its answer is their view right after it."""
         self.counters.commands += 1
         live = self.get(command.match_id)
-        return live.submit(lambda: live.answer(command))
+        answer = live.open if command.opens else live.answer
+        return live.submit(lambda: answer(command))
 
     def behind(self, match_id: bytes, version: int) -> None:
         """The log has this version. If the match is live and behind, it reads what is missing."""

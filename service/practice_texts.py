@@ -105,7 +105,7 @@ class PracticeTexts:
         return self._say(language, key if is_over else f"{key}-later")
 
     def _say(self, language: str, key: str, **arguments: str | int) -> str:
-        return self._spelling.spell(self._texts.format(key, language, arguments), language)
+        return self._texts.format(key, language, self._spelling.arguments(arguments, language))
 
 
 def _cards(mask: CardMask) -> str:

@@ -1,11 +1,16 @@
 """Cards in the letters of a language: J♠ is В♠ in Russian and Β♠ in Greek."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from domain.cards import RANK_NAMES, SUIT_SYMBOLS
 from service.localisation import LANGUAGES, Texts
 
+_ARGUMENTS: Final = frozenset(
+    {"attack", "attack_card", "card", "cards", "expected", "found", "theirs", "yours"}
+)
+"""The arguments of texts that are cards. Others can be what people call themselves."""
 _CARD: Final = re.compile(rf"\b([JQKA])([{SUIT_SYMBOLS}])")
 
 
@@ -26,6 +31,15 @@ class Spelling:
         """All ranks, rising from 2."""
         letters = self._letters[language]
         return [letters.get(rank, rank) for rank in RANK_NAMES]
+
+    def arguments(self, given: Mapping[str, str | int], language: str) -> dict[str, str | int]:
+        """The arguments of a text, cards among them in the letters of the language."""
+        return {
+            name: self.spell(value, language)
+            if name in _ARGUMENTS and isinstance(value, str)
+            else value
+            for name, value in given.items()
+        }
 
     def spell(self, text: str, language: str) -> str:
         """A text that names cards as `domain.cards` does, with those of the language."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def durak(
         CliRunner(env=environment).isolation() as (stdout, stderr, _),
     ):
         patch.setattr(sys, "argv", ["durak", *arguments])
+        patch.delenv("GRPC_VERBOSITY", raising=False)  # set by some commands, and not for the next
         with pytest.raises(SystemExit) as ended:
             main()
     code = ended.value.code or 0
@@ -72,7 +74,10 @@ class Terminal:
         return durak(*arguments, environment=self.environment())
 
     def converse(self, *arguments: str, answers: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command that asks to its end, in a process of its own; `answers` is its input."""
+        """Run a command to its end in a process of its own, as one that asks or runs a server.
+
+        `answers` is its standard input.
+        """
         return subprocess.run(
             [*COMMAND, *arguments],
             input=answers,
@@ -95,6 +100,25 @@ class Terminal:
         )
 
     @contextmanager
+    def person(self, *arguments: str, **variables: str) -> Iterator[Person]:
+        """A command at a terminal of its own; killed at the end if it still runs."""
+        outer, inner = pty.openpty()
+        process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            env=self.environment({"TERM": "dumb", **variables}),
+        )
+        os.close(inner)
+        try:
+            yield Person(process, outer)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(outer)
+
+    @contextmanager
     def serving(self, port: int = 0) -> Iterator[Server]:
         """A server, killed at the end if it still runs."""
         process = self.start("serve", "--port", str(port))
@@ -103,6 +127,32 @@ class Terminal:
             yield Server(process, lines[-1].split()[-1])
         finally:
             kill(process)
+
+
+@dataclass
+class Person:
+    """Somebody at a terminal, and what is shown there."""
+
+    process: subprocess.Popen[bytes]
+    outer: int
+    shown: str = ""
+
+    def read_to(self, text: str) -> None:
+        """Read on until a text has been shown."""
+        while text not in self.shown:
+            self.shown += os.read(self.outer, 4096).decode()
+
+    def type(self, answer: str) -> None:
+        """Type a line."""
+        os.write(self.outer, f"{answer}\n".encode())
+
+    def read_to_the_end(self) -> str:
+        """All that is shown until the command ends."""
+        with suppress(OSError):  # as Linux tells that the other end is closed
+            while more := os.read(self.outer, 4096):
+                self.shown += more.decode()
+        assert self.process.wait(SECONDS) == 0
+        return self.shown
 
 
 @contextmanager

@@ -293,7 +293,7 @@ class Referee(Clockwork):
         table = self.playing_state().table
         if command.actor_kind == ACTOR_KIND_CLOCK:
             self.judge_deadline(command.time_us, self.opened_us + table.idle_us, None)
-        elif command.actor_kind != ACTOR_KIND_PLAYER or not table.opens_for(command.actor_id):
+        elif command.actor_kind != ACTOR_KIND_PLAYER or not table.belongs_to(command.actor_id):
             self.notes.fault(Kind.ACTOR, "R3.0", table.owner_id, command[:2])
 
     # --- the end of the log ----------------------------------------------------------------------

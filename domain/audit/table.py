@@ -65,8 +65,11 @@ class Table:
         """How long a seat may be on the clock (R10.1, R10.8)."""
         return self.turn_us or self.idle_us
 
-    def opens_for(self, player_id: str) -> bool:
-        """Whether this player may open the table, seat its bots, and close it before the deal."""
+    def belongs_to(self, player_id: str) -> bool:
+        """Whether this player may open the table, seat its bots, and close it before the deal.
+
+        The owner may; and of a rematch each of its players, who open it with all its bots.
+        """
         if not player_id:
             return False  # the seats of a rematch that are kept for bots
         return player_id == self.owner_id or (self.is_rematch and player_id in self.reserved_for)
@@ -100,7 +103,7 @@ class Table:
             notes.fault(Kind.SEATING, "R14", "easy, normal or hard", taken.bot_level, seat)
         if taken.player_id or taken.display_name or taken.client_seed:
             notes.fault(Kind.SEATING, "R14", "a bot without name and seed", "either", seat)
-        if actor.actor_kind != ACTOR_KIND_PLAYER or not self.opens_for(actor.actor_id):
+        if actor.actor_kind != ACTOR_KIND_PLAYER or not self.belongs_to(actor.actor_id):
             notes.fault(Kind.ACTOR, "R3.0", self.owner_id, actor.actor_id, seat)
 
     def _judge_player(self, taken: SeatTaken, actor: Command, notes: Notebook) -> None:
@@ -133,7 +136,7 @@ def open_table(entry: Entry, match_id: bytes, notes: Notebook) -> Table | None:
     if opened.rules_version not in RULES_VERSIONS:
         known = " or ".join(RULES_VERSIONS)
         notes.fault(Kind.RULES_VERSION, "rules", known, opened.rules_version)
-    if actor.actor_kind != ACTOR_KIND_PLAYER or not table.opens_for(actor.actor_id):
+    if actor.actor_kind != ACTOR_KIND_PLAYER or not table.belongs_to(actor.actor_id):
         notes.fault(Kind.ACTOR, "R3.0", table.owner_id or "an owner", actor.actor_id or "nobody")
     promised = seed_hash(opened.server_seed)
     if len(opened.server_seed) != 32 or promised != table.seed_hash:

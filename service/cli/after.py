@@ -42,8 +42,8 @@ class Next:
 
 
 async def coins_after(client: Client, view: TableView, say: Say) -> str | None:
-    """The coins of one who sat at a staked table. Raises as `Client.call`."""
-    if not view.settings.stake_coins or not view.HasField("your_seat"):
+    """The coins of one who sits or sat at a staked table. Raises as `Client.call`."""
+    if not view.settings.stake_coins:
         return None
     stub = WalletServiceStub(client.channel)
     answer = await client.call(stub.GetBalance, wallet.GetBalanceRequest())

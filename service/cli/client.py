@@ -34,13 +34,12 @@ _KEEPALIVE: Final = (
     # Clients of one process share a connection unless they are told not to.
     ("grpc.use_local_subchannel_pool", 1),
 )
-# What passes by itself: the server away, draining or busy, too slow a reader, a match in a rush.
+# What passes by itself, as does what is refused with a time to try again.
 _PASSING: Final = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
         grpc.StatusCode.DEADLINE_EXCEEDED,
         grpc.StatusCode.CANCELLED,
-        grpc.StatusCode.RESOURCE_EXHAUSTED,
     }
 )
 
@@ -168,9 +167,8 @@ class _Patience:
 
     async def wait(self, error: aio.AioRpcError, address: str) -> None:
         """Wait before the next try. Raises CallRefused or ServerUnreachable where none helps."""
-        refusal, delay_seconds = _read(error)
-        passes = error.code() in _PASSING or refusal.reason == "CONTENTION"
-        if not passes or refusal.reason == "TOO_MANY_TABLES":  # which the player has to see to
+        refusal, retry_seconds = _read(error)
+        if error.code() not in _PASSING and retry_seconds is None:
             raise refusal from None
         now = time.monotonic()
         if self._broken_at is None:
@@ -181,7 +179,7 @@ class _Patience:
             # What gRPC itself says is a chain of causes, the first of them last.
             cause = str(refusal) if refusal.reason else str(refusal).rpartition(": ")[2]
             raise ServerUnreachable(f"no answer from {address}: {cause}") from None
-        await asyncio.sleep(delay_seconds)
+        await asyncio.sleep(max(_PAUSE_SECONDS, retry_seconds or 0.0))
 
     def over(self) -> None:
         """The service answers."""
@@ -190,10 +188,10 @@ class _Patience:
             self._on_break(False)  # noqa: FBT003 - back
 
 
-def _read(error: aio.AioRpcError) -> tuple[CallRefused, float]:
-    """The refusal that a status tells of, and the seconds after which to try again."""
+def _read(error: aio.AioRpcError) -> tuple[CallRefused, float | None]:
+    """The refusal that a status tells of, and the seconds after which it says to try again."""
     text, reason, clause = error.details() or error.code().name, "", ""
-    delay_seconds = _PAUSE_SECONDS
+    retry_seconds = None
     status = rpc_status.from_call(cast("grpc.Call", error))  # it has all that is read here
     for detail in status.details if status is not None else ():
         info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
@@ -202,13 +200,13 @@ def _read(error: aio.AioRpcError) -> tuple[CallRefused, float]:
         if detail.Unpack(info):
             reason, clause = info.reason, info.metadata.get("clause", "")
         elif detail.Unpack(retry):
-            delay_seconds = max(_PAUSE_SECONDS, retry.retry_delay.ToTimedelta().total_seconds())
+            retry_seconds = retry.retry_delay.ToTimedelta().total_seconds()
         elif detail.Unpack(local):
             text = local.message
         elif detail.Unpack(request):
             faults = (f"{fault.field}: {fault.description}" for fault in request.field_violations)
             clause = "; ".join(faults) or clause
-    return CallRefused(text, reason, clause), delay_seconds
+    return CallRefused(text, reason, clause), retry_seconds
 
 
 def new_request_id() -> str:

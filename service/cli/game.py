@@ -41,6 +41,8 @@ class Game:
         self._newer = asyncio.Event()  # a view has come
         self._reading = False
         self._answers: asyncio.Queue[Answer] = asyncio.Queue()
+        self.has_left = False
+        """The person has given up the seat before the deal."""
 
     async def play(self) -> bool:
         """Play to the end of the match: True; False when the person leaves the terminal before."""
@@ -168,13 +170,13 @@ class Game:
         meaning = understand(answer, self._menu.choices, self._view)
         if meaning is Word.QUIT:
             return False
-        if meaning is Word.LEAVE and self._view.phase == PHASE_WAITING:
-            return await self._leave_before_the_deal()
+        leaving, self._leaving = self._leaving, False
+        if meaning is Word.LEAVE and (leaving or self._can_leave_at_once):
+            return await self._leave()
         await self._do(meaning, is_numbered=number is not None)
         return True
 
     async def _do(self, meaning: Move | Word | Mistake, *, is_numbered: bool) -> None:
-        leaving, self._leaving = self._leaving, False
         match meaning:
             case Mistake(key, arguments):
                 nothing = key != "answer-ambiguous" and not self._menu.choices
@@ -185,32 +187,41 @@ class Game:
                     self._print(self._say("answer-help-tricky"))
             case Word.TABLE:
                 self._print_table()
-            case Word.LEAVE if not leaving:
+            case Word.LEAVE:
                 self._leaving = True
                 self._print(self._say("answer-leave"))
-            case Word.LEAVE:
-                await self._send(
-                    self._client.stub.LeaveMatch,
-                    api.LeaveMatchRequest(match_id=self._match_id, request_id=new_request_id()),
-                )
             case Move():
                 await self._play(meaning, is_numbered=is_numbered)
 
-    async def _leave_before_the_deal(self) -> bool:
-        """Give up the seat, and close the table with it where nobody else waits there.
+    @property
+    def _can_leave_at_once(self) -> bool:
+        """Leaving takes nothing from anybody: the table waits, and is no rematch to be closed."""
+        view = self._view
+        return view.phase == PHASE_WAITING and not (view.rematch_of and _is_ours_alone(view))
 
-        Only as the table was shown: were it dealt meanwhile, leaving would end the match.
-        True: the person stays, or the watch ends with the table.
+    async def _leave(self) -> bool:
+        """Give up the seat; before the deal, where nobody else waits, close the table with it.
+
+        Before the deal only as the table was shown: dealt meanwhile, leaving would end the match.
+        False: the person has left, and the table stands.
         """
-        about: dict[str, Any] = {
-            "match_id": self._match_id,
-            "request_id": new_request_id(),
-            "expected_version": self._view.version,
-        }
-        if _is_ours_alone(self._view):
-            await self._send(self._client.stub.CancelTable, api.CancelTableRequest(**about))
-            return True
-        return not await self._send(self._client.stub.LeaveMatch, api.LeaveMatchRequest(**about))
+        stub, view = self._client.stub, self._view
+        waits = view.phase == PHASE_WAITING
+        closes = waits and _is_ours_alone(view)
+        about: dict[str, Any] = {"match_id": self._match_id, "request_id": new_request_id()}
+        if waits:
+            about["expected_version"] = view.version
+        if closes:
+            reason = await self._send(stub.CancelTable, api.CancelTableRequest(**about))
+        else:
+            reason = await self._send(stub.LeaveMatch, api.LeaveMatchRequest(**about))
+        if reason == "STALE_VERSION":
+            self._tell_that_the_moves_have_changed()
+        if reason or closes or not waits:
+            return True  # the watch ends with the table, if it has come to that
+        await self._wait_for_a_view_from(self._answered_version)
+        self.has_left = True
+        return False
 
     async def _play(self, move: Move, *, is_numbered: bool) -> None:
         """Make a move; one that was chosen by its number only on the table that was shown."""
@@ -221,7 +232,7 @@ class Game:
             )
             if is_numbered:
                 request.expected_version = self._view.version
-            if await self._send(self._client.stub.Play, request):
+            if await self._send(self._client.stub.Play, request) != "STALE_VERSION":
                 return
             if not menu.looks_like(self._menu):
                 self._tell_that_the_moves_have_changed()
@@ -232,31 +243,36 @@ class Game:
             self._print(self._say("answer-changed"), "bold")
             self._offer(beside_table=False, again=True)
 
-    async def _send(self, method: Callable[..., Any], request: Message) -> bool:
-        """Send a command; what came of it, the watch tells. False: the table has moved on."""
+    async def _send(self, method: Callable[..., Any], request: Message) -> str:
+        """Send a command; what came of it, the watch tells. The reason if it was refused.
+
+        At STALE_VERSION the table has moved on, to what is shown now.
+        """
         menu, self._menu = self._menu, Menu()
         version = self._view.version
         self._sending = True
+        reason = ""
         try:
             reply = await self._client.call(method, request)
             self._answered_version = reply.view.version
             self._menus.used()
         except CallRefused as refusal:
             if refusal.reason == "STALE_VERSION":
-                await self._wait_for_a_view_after(version)
+                await self._wait_for_a_view_from(version + 1)
                 self._menu = self._menu_of_the_view()
-                return False
+                return refusal.reason
             self._print(str(refusal), "bold")
+            reason = refusal.reason or "UNKNOWN"
             if self._view.version == version:
                 self._menu = menu  # nothing has changed, so nothing new will be offered
         finally:
             self._sending = False
         if self._view.version != version and self._is_current:
             self._offer(beside_table=False)  # it came while the answer was under way
-        return True
+        return reason
 
-    async def _wait_for_a_view_after(self, version: int) -> None:
-        while self._view.version == version:
+    async def _wait_for_a_view_from(self, version: int) -> None:
+        while self._view.version < version:
             self._newer.clear()
             await self._newer.wait()
 

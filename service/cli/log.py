@@ -22,7 +22,7 @@ from eventstore import ListedMatch, StoredRecord, first_hash
 from service.audit_messages import open_state, record_message
 from service.cli.audit.looking import record_line
 from service.cli.database import opened_store
-from service.cli.options import LANGUAGE, config_of
+from service.cli.options import LANGUAGE, STORE_DATA, config_of
 from service.cli.render.cards import in_colour
 from service.cli.render.story import Story
 from service.cli.render.table import names_in, open_table_lines, table_lines, trump_suit
@@ -36,9 +36,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MATCH: Final = click.argument("match_id", metavar="MATCH", type=click.UUID)
 _AT: Final = click.option(
     "--at", type=click.IntRange(1), help="Stop at this version instead of the last."
-)
-_DATA: Final = click.option(
-    "--data-dir", type=click.Path(path_type=Path), help="Data of the embedded Postgres."
 )
 
 
@@ -86,7 +83,7 @@ async def _stored(config: Config, match_id: UUID) -> list[StoredRecord]:
 
 @click.command()
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
-@_DATA
+@STORE_DATA
 @LANGUAGE
 def matches(limit: int, data_dir: Path | None, language: str) -> None:
     """List the matches of the database, newest first."""
@@ -109,7 +106,7 @@ async def _listed(config: Config, limit: int) -> list[ListedMatch]:
 @_MATCH
 @_AT
 @_viewer
-@_DATA
+@STORE_DATA
 @LANGUAGE
 def show(
     *,
@@ -137,7 +134,7 @@ def show(
 @_MATCH
 @_AT
 @_viewer
-@_DATA
+@STORE_DATA
 @LANGUAGE
 def replay(
     *,
@@ -173,7 +170,7 @@ def _print(lines: Sequence[str], trumps: int) -> None:
 @click.command()
 @_MATCH
 @_AT
-@_DATA
+@STORE_DATA
 def export(match_id: UUID, at: int | None, data_dir: Path | None) -> None:
     """Write the stored records of MATCH as JSON lines.
 

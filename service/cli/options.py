@@ -1,4 +1,4 @@
-"""Options that several commands have: where the service is, who calls, what is played."""
+"""Options that several commands have, and what they stand for: the service, who calls, a table."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -64,8 +64,12 @@ LANGUAGE: Final = click.option(
     type=click.Choice(LANGUAGES),
     default="en",
     envvar="DURAK_LANGUAGE",
+    show_envvar=True,
     show_default=True,
     help="Of texts and refusals.",
+)
+STORE_DATA: Final = click.option(
+    "--data-dir", type=click.Path(path_type=Path), help="Data of the embedded Postgres."
 )
 GAME: Final = (
     click.option("--deck", type=click.Choice(["24", "36", "52"]), help="Cards. [default: 36]"),

@@ -17,20 +17,9 @@ from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import PHASE_WAITING
 from service.cli.after import Next, coins_after
 from service.cli.client import Client, new_request_id
+from service.cli.connection import OPTIONS
 from service.cli.game import Game
-from service.cli.options import (
-    CERTIFICATE,
-    KEY_DATA,
-    LANGUAGE,
-    LEVELS,
-    SERVER,
-    TABLE,
-    TOKEN,
-    address_of,
-    config_of,
-    having,
-    settings_of,
-)
+from service.cli.options import LEVELS, TABLE, address_of, config_of, having, settings_of
 from service.cli.render.texts import Say, player_name, settings_line, speak
 from service.cli.terminal import Terminal
 from service.cli.tokens import own_token
@@ -65,9 +54,7 @@ class Plan:
     help="How many bots. [default: all other seats, and none where there is a stake]",
 )
 @click.option("--level", type=click.Choice(list(LEVELS)), default="easy", show_default=True)
-@having(SERVER, CERTIFICATE, TOKEN)
-@click.option("--name", help="Play under this name, by the development key of the data folder.")
-@having(KEY_DATA, LANGUAGE)
+@having(*OPTIONS)
 @click.pass_context
 def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
     """Play Durak at this terminal.
@@ -157,12 +144,13 @@ async def _play(
             terminal.print("")
             terminal.hint(following.come_back(match_id))
             raise
-        if not ended:
+        if not ended and not game.has_left:
             terminal.hint(following.come_back(match_id))
             return
-        if coins := await coins_after(client, game.view, say):
+        sat = game.has_left or game.view.HasField("your_seat")
+        if sat and (coins := await coins_after(client, game.view, say)):
             terminal.print(coins, style="dim")
-        if game.view.HasField("your_seat"):
+        if ended and sat:
             for hint in following.after(game.view):
                 terminal.hint(hint)
 

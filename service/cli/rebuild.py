@@ -6,14 +6,14 @@ from pathlib import Path
 import click
 
 from service.cli.database import opened_store
-from service.cli.options import config_of
+from service.cli.options import STORE_DATA, config_of
 from service.config import Config
 from service.rebuild import Rebuilt
 from service.rebuild import rebuild as rebuild_store
 
 
 @click.command("rebuild")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Data of the embedded Postgres.")
+@STORE_DATA
 @click.pass_context
 def rebuild(context: click.Context, data_dir: Path | None) -> None:
     """Make the lists of matches, series and ratings anew from the log.

@@ -27,7 +27,8 @@ _RESULTS: Final = {
 _GAVE_AWAY: Final = ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
 _UNDECIDED: Final = ReviewVerdict.REVIEW_VERDICT_UNDECIDED
 _REVIEW_SECONDS: Final = 30.0
-"""How long the answer may take: the solver has eight seconds, and others may be before us."""
+"""How long the answer may take: more than the solver has (DURAK_REVIEW_SECONDS), as others may be
+before us."""
 _HEADS: Final = ("version", "player", "move", "result", "better")
 
 
@@ -57,10 +58,9 @@ async def _asked(
 ) -> tuple[TableView, Sequence[api.ReviewedMove]]:
     async with connection.client() as client:
         request = api.ReviewMatchRequest(match_id=match_id)
-        review = client.call(client.stub.ReviewMatch, request, seconds=_REVIEW_SECONDS)
-        moves = (await review).moves
+        review = await client.call(client.stub.ReviewMatch, request, seconds=_REVIEW_SECONDS)
         table = api.GetMatchRequest(match_id=match_id)
-        return (await client.call(client.stub.GetMatch, table)).view, moves
+        return (await client.call(client.stub.GetMatch, table)).view, review.moves
 
 
 def _table(moves: Iterable[api.ReviewedMove], names: Names, trumps: int, say: Say) -> Table:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from eventstore import EmbeddedPostgres, migrate
+from service.cli.options import STORE_DATA
 from service.config import Config
 from service.server import Running, serve_forever
 from service.telemetry import configure_logging
@@ -16,7 +17,7 @@ from service.telemetry import configure_logging
 @click.command()
 @click.option("--host", help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The port; 0 chooses a free one.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Data of the embedded Postgres.")
+@STORE_DATA
 def serve(host: str | None, port: int | None, data_dir: Path | None) -> None:
     """Run the service until Ctrl-C or SIGTERM.
 

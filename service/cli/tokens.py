@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import click
 
-from service.cli.options import config_of
+from service.cli.options import KEY_DATA, config_of
 from service.config import Config
 from service.keys import DEVELOPMENT_KEY_FILE, DevelopmentKey
 
@@ -48,7 +48,7 @@ def own_token(config: Config, name: str, role: str = "player") -> str:
     help="May be given several times; player if not given.",
 )
 @click.option("--hours", type=click.IntRange(1, 24 * 366), default=24, show_default=True)
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the server's key lies.")
+@KEY_DATA
 def token_command(name: str, roles: tuple[str, ...], hours: int, data_dir: Path | None) -> None:
     """Print a token for NAME, signed with the development key of the data folder.
 

@@ -64,7 +64,7 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
     texts, table_say, spelling = Texts("report"), speak(language), Spelling()
 
     def say(key: str, **arguments: str | int) -> str:
-        return spelling.spell(texts.format(key, language, arguments), language)
+        return texts.format(key, language, spelling.arguments(arguments, language))
 
     told = list(frames((one.record for one in transcript.records), table_say))
     remarks = _remarks(found, say)

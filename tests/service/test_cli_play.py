@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
 import subprocess
 from collections.abc import Iterator
@@ -14,8 +12,6 @@ import pytest
 from eventstore import EmbeddedPostgres
 from tests.conftest import Database
 from tests.terminal import (
-    COMMAND,
-    SECONDS,
     Server,
     Terminal,
     interrupt,
@@ -142,22 +138,11 @@ def test_a_pipe_that_ends_leaves_the_match_alone(terminal: Terminal, server: Ser
 def test_cards_are_in_colour_at_a_terminal_unless_no_color_is_set(
     terminal: Terminal, server: Server, no_color: str, *, coloured: bool
 ) -> None:
-    outer, inner = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "play", "--server", server.address, "--name", "Anna"],
-        stdin=inner,
-        stdout=inner,
-        stderr=inner,
-        env=terminal.environment({"NO_COLOR": no_color, "TERM": "xterm-256color"}),
-    )
-    os.close(inner)
-    os.write(outer, b"quit\n")
-    shown = b""
-    while b"Come back with" not in shown:
-        shown += os.read(outer, 4096)
-    assert process.wait(SECONDS) == 0
-    os.close(outer)
-    suits = re.findall(rb"\x1b\[(?:\d+;)*3[124]m", shown)
+    colours = {"NO_COLOR": no_color, "TERM": "xterm-256color"}
+    with terminal.person("play", "--server", server.address, "--name", "Anna", **colours) as anna:
+        anna.type("quit")
+        shown = anna.read_to_the_end()
+    suits = re.findall(r"\x1b\[(?:\d+;)*3[124]m", shown)
     assert bool(suits) == coloured
 
 

@@ -1,11 +1,8 @@
 """The tables that `durak play` offers: those at which one can sit down."""
 
 import asyncio
-import os
-import pty
-import subprocess
+import signal
 import uuid
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,7 @@ from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import DECK_36, Settings
 from durak.v1.table_pb2 import PHASE_WAITING
 from tests.conftest import Database
-from tests.terminal import COMMAND, SECONDS, Server, Terminal
+from tests.terminal import Server, Terminal
 
 
 async def waiting_rematch(address: str, tokens: list[str]) -> None:
@@ -73,33 +70,15 @@ def test_one_table_too_many_is_refused_at_once(
         play = ("play", "--server", server.address, "--token", token, "--language", "ru")
         done = terminal.durak(*play)
     assert done.returncode == 1
-    assert "ваших столов ждут игроков" in done.stderr
+    assert "слишком много столов, которые ждут игроков" in done.stderr
 
 
 def typed(terminal: Terminal, server: Server, answer: str, *options: str) -> str:
-    """What somebody sees who types one answer at a terminal and stays until the command ends."""
-    outer, inner = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "play", "--server", server.address, *options],
-        stdin=inner,
-        stdout=inner,
-        stderr=inner,
-        env=terminal.environment({"TERM": "dumb", "NO_COLOR": "1"}),
-    )
-    os.close(inner)
-    shown = b""
-    try:
-        while not shown.endswith(b"> "):
-            shown += os.read(outer, 4096)
-        os.write(outer, f"{answer}\n".encode())
-        with suppress(OSError):  # as Linux tells that the other end is closed
-            while more := os.read(outer, 4096):
-                shown += more
-        assert process.wait(SECONDS) == 0
-    finally:
-        process.kill()
-        os.close(outer)
-    return shown.decode()
+    """What somebody sees who types one answer at the first prompt."""
+    with terminal.person("play", "--server", server.address, *options) as person:
+        person.read_to("> ")
+        person.type(answer)
+        return person.read_to_the_end()
 
 
 def test_R3_0_leaving_before_the_deal_closes_ones_own_table_unless_another_waits_there(
@@ -113,7 +92,63 @@ def test_R3_0_leaving_before_the_deal_closes_ones_own_table_unless_another_waits
         match_id = opened.split("--match ")[1].split()[0]
         left = typed(terminal, server, "leave", "--name", "Boris", "--match", match_id)
         assert "Boris gives up seat 1." in left
+        assert "Come back" not in left
         listed = terminal.durak("play", "--list", "--server", server.address, "--name", "Vera")
     assert listed.stdout.splitlines() == [
         f"{match_id}  2 free  Anna  36 cards, 3 seats, podkidnoy, all throw in, draws possible"
     ]
+
+
+def test_R10_4_who_leaves_a_table_that_is_being_dealt_does_not_give_up_the_match(
+    database: Database, tmp_path: Path
+) -> None:
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        there = ("play", "--server", server.address)
+        boris = terminal.durak("token", "boris").stdout.strip()
+        with terminal.person(*there, "--name", "Anna", "--bots", "0") as anna:
+            anna.read_to("> ")
+            match_id = anna.shown.split("--match ")[1].split()[0]
+            anna.process.send_signal(signal.SIGSTOP)
+            asyncio.run(take_seat(server.address, boris, match_id))
+            anna.type("leave")  # before she can see that it is dealt
+            anna.process.send_signal(signal.SIGCONT)
+            anna.read_to("Bout 1")
+            anna.type("quit")
+            anna.read_to_the_end()
+        shown = terminal.durak("show", match_id).stdout
+    assert "abandoned" not in shown
+    assert "Bout 1" in shown
+
+
+def test_R13_1_leaving_a_rematch_is_asked_about_as_it_ends_it_for_all(
+    database: Database, tmp_path: Path
+) -> None:
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        tokens = [terminal.durak("token", name).stdout.strip() for name in ("anna", "boris")]
+        asyncio.run(waiting_rematch(server.address, tokens))
+        table = asyncio.run(waiting_table(server.address, tokens[1]))
+        back = ("play", "--server", server.address, "--token", tokens[1], "--match", table)
+        with terminal.person(*back) as boris:
+            boris.read_to("> ")
+            boris.type("leave")
+            boris.read_to("ends the match for everybody")
+            boris.type("leave")
+            assert "The table is closed before the deal." in boris.read_to_the_end()
+
+
+async def take_seat(address: str, token: str, match_id: str) -> None:
+    async with aio.insecure_channel(address) as channel:
+        seat = api.TakeSeatRequest(match_id=match_id, request_id=str(uuid.uuid4()))
+        metadata = (("authorization", f"Bearer {token}"),)
+        await MatchServiceStub(channel).TakeSeat(seat, metadata=metadata)
+
+
+async def waiting_table(address: str, token: str) -> str:
+    """The one table of a player that waits."""
+    async with aio.insecure_channel(address) as channel:
+        asked = api.ListMatchesRequest(phase=PHASE_WAITING, mine=True)
+        metadata = (("authorization", f"Bearer {token}"),)
+        [match] = (await MatchServiceStub(channel).ListMatches(asked, metadata=metadata)).matches
+    return str(match.match_id)

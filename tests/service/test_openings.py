@@ -158,6 +158,7 @@ async def test_openings_at_the_same_moment_fill_the_limit_and_no_more(playing: P
     answers = await asyncio.gather(*(ann.open() for _ in range(40)), return_exceptions=True)
     errors = [answer for answer in answers if isinstance(answer, aio.AioRpcError)]
     assert [reason_of(error) for error in errors] == [TOO_MANY] * 24
+    assert sum(isinstance(answer, TableView) for answer in answers) == 16
 
 
 async def test_replicas_count_together(playing: Playing) -> None:

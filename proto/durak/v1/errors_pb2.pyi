@@ -72,8 +72,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     PERMISSION_DENIED.
     """
     ERROR_REASON_NOT_OWNER: _ErrorReason.ValueType  # 15
-    """Cause: only the player who opened the table may do this (R3.0); a rematch can be closed by each of its players.
-    Action: none. PERMISSION_DENIED.
+    """Cause: only the player who opened the table may do this (R3.0); a rematch can be closed by every player in
+    TableView.reserved_for. Action: none. PERMISSION_DENIED.
     """
     ERROR_REASON_SEAT_RESERVED: _ErrorReason.ValueType  # 16
     """Cause: this seat of a rematch is kept for who had it (TableView.reserved_for). Action: take your own seat; with
@@ -225,8 +225,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     `after_version` the last that you have seen; nothing is lost. RESOURCE_EXHAUSTED.
     """
     ERROR_REASON_TOO_MANY_TABLES: _ErrorReason.ValueType  # 73
-    """Cause: of the tables that you opened, as many wait for players as may. A rematch counts for the player whose Rematch
-    opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable.
+    """Cause: of the tables that wait for players, you opened as many as one player may. A rematch counts for the player
+    whose Rematch opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable.
     RESOURCE_EXHAUSTED.
     """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 80
@@ -353,8 +353,8 @@ ERROR_REASON_NOT_SEATED: ErrorReason.ValueType  # 14
 PERMISSION_DENIED.
 """
 ERROR_REASON_NOT_OWNER: ErrorReason.ValueType  # 15
-"""Cause: only the player who opened the table may do this (R3.0); a rematch can be closed by each of its players.
-Action: none. PERMISSION_DENIED.
+"""Cause: only the player who opened the table may do this (R3.0); a rematch can be closed by every player in
+TableView.reserved_for. Action: none. PERMISSION_DENIED.
 """
 ERROR_REASON_SEAT_RESERVED: ErrorReason.ValueType  # 16
 """Cause: this seat of a rematch is kept for who had it (TableView.reserved_for). Action: take your own seat; with
@@ -506,8 +506,8 @@ ERROR_REASON_SLOW_WATCHER: ErrorReason.ValueType  # 72
 `after_version` the last that you have seen; nothing is lost. RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_TOO_MANY_TABLES: ErrorReason.ValueType  # 73
-"""Cause: of the tables that you opened, as many wait for players as may. A rematch counts for the player whose Rematch
-opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable.
+"""Cause: of the tables that wait for players, you opened as many as one player may. A rematch counts for the player
+whose Rematch opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable.
 RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 80

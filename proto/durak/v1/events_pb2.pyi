@@ -284,7 +284,8 @@ class TableOpened(_message.Message):
     """The version of the rules that the match is played and audited under, for good."""
     owner_id: _builtins.str
     """The player who opened the table, as named by the token's `sub`. Only they can cancel it and seat bots. For a
-    rematch: the owner of the match that it repeats, whoever called Rematch first.
+    rematch: the owner of the match that it repeats, whoever called Rematch first; every player in `reserved_for` can
+    cancel it.
     """
     server_seed_hash: _builtins.bytes
     """SHA-256 of the server seed: the server's promise before anybody sits down (32 bytes)."""

@@ -139,8 +139,8 @@ class MatchServiceServicer(object):
 
     def OpenTable(self, request, context):
         """Opens a table. Nobody sits at it yet, the opener included. Refused: MALFORMED_FIELD, NOT_DEALABLE,
-        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where the caller has 16 tables waiting for
-        players, unless the operator has set otherwise.
+        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where too many that the caller opened wait
+        for players.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -173,8 +173,8 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CancelTable(self, request, context):
-        """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for all its players, so
-        each of them can close it. Refused: NOT_OWNER, MATCH_NOT_WAITING.
+        """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for every player in
+        TableView.reserved_for, so each of them can close it, seated or not. Refused: NOT_OWNER, MATCH_NOT_WAITING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -37,8 +37,8 @@ class MatchServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenTable: _aio.UnaryUnaryMultiCallable[_match_service_pb2.OpenTableRequest, _match_service_pb2.OpenTableResponse]
     """Opens a table. Nobody sits at it yet, the opener included. Refused: MALFORMED_FIELD, NOT_DEALABLE,
-    PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where the caller has 16 tables waiting for
-    players, unless the operator has set otherwise.
+    PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where too many that the caller opened wait
+    for players.
     """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.TakeSeatRequest, _match_service_pb2.TakeSeatResponse]
     """Sits the caller down; the last free seat taken deals the cards. A staked table takes the stake in the
@@ -55,8 +55,8 @@ class MatchServiceStub:
     MATCH_NOT_IN_PLAY once the match is over.
     """
     CancelTable: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CancelTableRequest, _match_service_pb2.CancelTableResponse]
-    """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for all its players, so
-    each of them can close it. Refused: NOT_OWNER, MATCH_NOT_WAITING.
+    """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for every player in
+    TableView.reserved_for, so each of them can close it, seated or not. Refused: NOT_OWNER, MATCH_NOT_WAITING.
     """
     Play: _aio.UnaryUnaryMultiCallable[_match_service_pb2.PlayRequest, _match_service_pb2.PlayResponse]
     """Makes a move. Refused as the rules say, with the clause: see errors.proto from MATCH_NOT_IN_PLAY on."""
@@ -127,8 +127,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_match_service_pb2.OpenTableRequest, _abc.Awaitable[_match_service_pb2.OpenTableResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.OpenTableResponse]:
         """Opens a table. Nobody sits at it yet, the opener included. Refused: MALFORMED_FIELD, NOT_DEALABLE,
-        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where the caller has 16 tables waiting for
-        players, unless the operator has set otherwise.
+        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where too many that the caller opened wait
+        for players.
         """
 
     @_abc_1.abstractmethod
@@ -169,8 +169,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.CancelTableRequest,
         context: _aio.ServicerContext[_match_service_pb2.CancelTableRequest, _abc.Awaitable[_match_service_pb2.CancelTableResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.CancelTableResponse]:
-        """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for all its players, so
-        each of them can close it. Refused: NOT_OWNER, MATCH_NOT_WAITING.
+        """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for every player in
+        TableView.reserved_for, so each of them can close it, seated or not. Refused: NOT_OWNER, MATCH_NOT_WAITING.
         """
 
     @_abc_1.abstractmethod

@@ -37,7 +37,9 @@ _SUITS: Final = MappingProxyType(
 _CARD: Final = re.compile(
     rf"({'|'.join(sorted(_RANKS, key=len, reverse=True))})([{''.join(_SUITS)}])"
 )
-_WRITTEN: Final = re.compile(rf"(?<!\w)(?:10|\w)([{SUIT_SYMBOLS}])")
+_WRITTEN: Final = re.compile(
+    rf"(?<!\w)(?:{'|'.join(rank.upper() for rank in _RANKS)})([{SUIT_SYMBOLS}])"
+)
 
 # Four colours, so that suits differ at a glance. Spades have the terminal's own colour.
 _STYLES: Final = ("green", "blue", "red", "")

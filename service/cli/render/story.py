@@ -185,7 +185,9 @@ class Story:
             self._hands[draw.seat] += count
             self._stock -= count
             seen = any(draw.cards)
-            draws[draw.seat] = f"{count} ({spell(draw.cards)})" if seen else count
+            draws[draw.seat] = (
+                self._say("drawn", count=count, cards=spell(draw.cards)) if seen else count
+            )
         return self._say("event-drew", draws=self.names.join_with(draws))
 
     def _went_out(self, event: events_pb2.WentOut) -> str:

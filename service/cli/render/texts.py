@@ -20,7 +20,7 @@ def speak(language: str) -> Say:
     texts, spelling = Texts("table"), Spelling()
 
     def say(key: str, **arguments: str | int) -> str:
-        return spelling.spell(texts.format(key, language, arguments), language)
+        return texts.format(key, language, spelling.arguments(arguments, language))
 
     return say
 

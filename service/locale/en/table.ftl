@@ -42,6 +42,7 @@ event-took = { $player } picks up { $count ->
 event-took-cheat = { $player } was caught and picks up { $cards }.
 event-took-false-accusation = { $player } was wrong and picks up { $cards }.
 event-discarded = Beaten: { $count } cards go to the discard pile.
+drawn = { $count } ({ $cards })
 event-drew = Drawn: { $draws }.
 event-went-out = Out in place { $place }: { $players }.
 event-challenged = { $player } challenges what { $accused } played: { $verdict ->
@@ -107,7 +108,7 @@ move-take = take
 move-pass = pass
 move-challenge = challenge { $card } of { $player }
 
-answer-help = Type the number of a move, or a card: 6h, 10♠, Qd, Дч. To say which card you beat: 6h 9h. Words: take, pass, table, leave (ends the match), quit (leaves the terminal alone).
+answer-help = Type the number of a move, or a card: 6h, 10♠, Qd, Дч. To say which card you beat: 6h 9h. Words: take, pass, table, leave (before the deal it frees your seat, later it ends the match), quit (leaves the terminal alone).
 answer-help-tricky = The table is tricky: any card of yours can be laid in your role, right or wrong, by typing it; who is caught, or accuses falsely, picks up the table.
 answer-unknown = “{ $answer }” is no move that I know; ? helps.
 answer-not-now = { $card } cannot be played now.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from service.cli.main import durak
+from service.cli.main import COMMANDS, durak
 from tests.conftest import Database, execute
 from tests.terminal import Terminal
 
@@ -122,11 +122,9 @@ def test_a_token_has_three_parts_and_nothing_else_is_printed(terminal: Terminal)
     assert signature
 
 
-@pytest.mark.parametrize(
-    "command", ["serve", "token", "migrate", "play", "demo", "matches", "show", "replay", "export"]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_helps(command: str) -> None:
     helped = CliRunner().invoke(durak, [command, "--help"])
 
     assert helped.exit_code == 0
-    assert helped.output.startswith(f"Usage: durak {command} [OPTIONS]")
+    assert helped.output.startswith(f"Usage: durak {command} ")

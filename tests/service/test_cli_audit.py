@@ -65,8 +65,8 @@ def test_a_changed_record_is_a_fault_on_a_line(terminal: Terminal) -> None:
 
 def test_all_matches_and_the_ledger(terminal: Terminal) -> None:
     ids = stored(terminal.database, *range(8))
-    done = terminal.durak("audit", "--all", "--processes", "2")
-    assert done.returncode == 0, done.stderr
+    done = terminal.converse("audit", "--all", "--processes", "2")
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "8 matches audited, 0 with faults\n"
 
     tamper(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -29,8 +30,14 @@ from service.cli.render.texts import Names, speak
 from service.cli.terminal import rows_of
 from service.localisation import LANGUAGES
 from service.spelling import Spelling
+from tests.domain.audit_matches import random_match
 
 SAY = speak("en")
+NAME = "K♠ van A♥"
+MATCH = random_match(12, deck=36, seats=3, transfer=1)
+for record in MATCH.records:
+    if record.event.HasField("seat_taken") and not record.event.seat_taken.bot_level:
+        record.event.seat_taken.display_name = NAME
 SPADES = 3
 
 
@@ -72,6 +79,16 @@ def test_every_card_is_read_and_coloured_as_it_is_written(language: str) -> None
 def test_a_table_has_the_letters_of_its_language(language: str, hand: str) -> None:
     cards = [Card.CARD_AS, Card.CARD_KH, Card.CARD_6S, Card.CARD_7D]
     assert speak(language)("hand", cards=spell_hand(cards, SPADES)).endswith(hand)
+
+
+@pytest.mark.parametrize("language", ["ru", "el"])
+def test_a_whole_match_is_told_in_the_letters_of_its_language_and_names_as_they_are(
+    language: str,
+) -> None:
+    story = Story(speak(language))
+    told = [line.text for record in MATCH.records for line in story.tell(record.event)]
+    assert not re.search(r"[JQKA][♣♦♥♠]", "\n".join(told).replace(NAME, ""))
+    assert any(NAME in line for line in told)
 
 
 def test_a_hand_has_its_trumps_apart_and_hidden_cards_show_their_back() -> None:

@@ -41,7 +41,7 @@ demo: setup ## A whole match over gRPC between four clients, then replayed from 
 test: setup ## The tests, on three processes; TESTS=tests/domain for a part, ARGS=-x for pytest's options
 	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) $(TESTS)
 
-bench: setup ## The measurements: one JSON object on standard output, nothing else
+bench: setup ## The measurements, in about four minutes: one JSON object on standard output, nothing else
 	@exec $(BIN)/python -m tests.bench $(ARGS)
 
 lint: setup ## Style, types, contract, import contract, generated code

@@ -22,6 +22,8 @@ Result = TypeVar("Result")
 Failure = TypeVar("Failure", bound=Exception)
 OLDEST_POSTGRES = 15
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
+SERVER_FIRST_S = 2.0
+"""How much later than the server a connection gives up a statement: one that does not tell is gone."""
 
 # The server answered that it cannot take the transaction now. Nothing was stored; another try may
 # work.
@@ -83,13 +85,16 @@ def settings(limits: Limits, *, lane: bool = False) -> dict[str, str]:
 
 
 async def connect(dsn: str, limits: Limits, *, lane: bool = False) -> Connection:
-    """One connection outside the pools."""
-    return await asyncpg.connect(
-        dsn,
-        server_settings=settings(limits, lane=lane),
-        timeout=limits.patience_s,
-        command_timeout=limits.statement_timeout_s * 2,
-    )
+    """One connection outside the pools. Raises StoreMisconfigured where `dsn` is no address."""
+    try:
+        return await asyncpg.connect(
+            dsn,
+            server_settings=settings(limits, lane=lane),
+            timeout=limits.patience_s,
+            command_timeout=limits.statement_timeout_s + SERVER_FIRST_S,
+        )
+    except asyncpg.ClientConfigurationError as error:
+        raise StoreMisconfigured(f"the address of the database cannot be read: {error}") from error
 
 
 async def open_pool(dsn: str, limits: Limits, size: int, *, lane: bool = False) -> Pool:
@@ -99,7 +104,7 @@ async def open_pool(dsn: str, limits: Limits, size: int, *, lane: bool = False) 
         min_size=1,
         max_size=size,
         server_settings=settings(limits, lane=lane),
-        command_timeout=limits.statement_timeout_s * 2,
+        command_timeout=limits.statement_timeout_s + SERVER_FIRST_S,
         timeout=limits.patience_s,
     )
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from durak.v1 import wallet_service_pb2 as wallet
 from durak.v1.events_pb2 import Outcome
-from durak.v1.table_pb2 import TableView
+from durak.v1.table_pb2 import PHASE_WAITING, TableView
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.cli.client import Client
 from service.cli.coins import balance_line
@@ -22,9 +22,10 @@ class Next:
         self._options = options
         self._say = say
 
-    def come_back(self, match_id: str) -> str:
-        """How to come back to a match that goes on."""
-        return self._hint("come-back", "play", "--match", match_id)
+    def come_back(self, view: TableView) -> str:
+        """How to come back to a table that waits, or to a match that goes on."""
+        key = "come-back-waiting" if view.phase == PHASE_WAITING else "come-back"
+        return self._hint(key, "play", "--match", view.match_id)
 
     def after(self, view: TableView) -> list[str]:
         """What to do after a match that is over."""

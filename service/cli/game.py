@@ -10,11 +10,11 @@ from typing import Any
 from google.protobuf.message import Message
 
 from durak.v1 import match_service_pb2 as api
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, Move, TableView
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Move, TableView
 from service.cli.client import CallRefused, Client, new_request_id
-from service.cli.menu import Menu, Menus, menu_of, number_in
+from service.cli.menu import Menu, Menus, menu_of
 from service.cli.render.cards import spell_hand
-from service.cli.render.moves import Mistake, Word, choices, understand
+from service.cli.render.moves import Mistake, Word, choices, number_in, understand
 from service.cli.render.story import Part, Story
 from service.cli.render.table import names_in, on_table, table_lines, trump_suit
 from service.cli.render.texts import Say
@@ -87,7 +87,7 @@ class Game:
         self._view = view
         self._newer.set()
         self._leaving = False
-        whole = not self._caught_up or (was_waiting and view.phase != PHASE_WAITING)
+        whole = not self._caught_up or (was_waiting and view.phase == PHASE_PLAYING)
         self._caught_up = True
         if whole:
             self._print_table()
@@ -115,7 +115,8 @@ class Game:
         self._shown = self._menu
         if view.phase == PHASE_WAITING:
             free = sum(not seat.taken for seat in view.seats)
-            command = f"durak play --match {self._match_id}"
+            way = f"--rematch {view.rematch_of}" if view.rematch_of else f"--match {self._match_id}"
+            command = f"durak play {way}"
             self._terminal.hint(self._say("seats-missing", count=free, command=command))
         elif not self._menu.choices:
             self._print(self._say("turn-others", players=names.join(view.on_clock)), "dim")
@@ -187,9 +188,12 @@ class Game:
                     self._print(self._say("answer-help-tricky"))
             case Word.TABLE:
                 self._print_table()
+            case Word.LEAVE if not self._view.HasField("your_seat"):
+                self._print(self._say("answer-watching"))
             case Word.LEAVE:
                 self._leaving = True
-                self._print(self._say("answer-leave"))
+                waits = self._view.phase == PHASE_WAITING
+                self._print(self._say("answer-leave-rematch" if waits else "answer-leave"))
             case Move():
                 await self._play(meaning, is_numbered=is_numbered)
 
@@ -197,7 +201,9 @@ class Game:
     def _can_leave_at_once(self) -> bool:
         """Leaving takes nothing from anybody: the table waits, and is no rematch to be closed."""
         view = self._view
-        return view.phase == PHASE_WAITING and not (view.rematch_of and _is_ours_alone(view))
+        if view.phase != PHASE_WAITING or not view.HasField("your_seat"):
+            return False
+        return not (view.rematch_of and _is_ours_alone(view))
 
     async def _leave(self) -> bool:
         """Give up the seat; before the deal, where nobody else waits, close the table with it.

@@ -62,9 +62,3 @@ class Menus:
         if read:
             return read[-1]
         return self._shown[0][1] if self._shown else Menu()
-
-
-def number_in(answer: str) -> int | None:
-    """The number that an answer is."""
-    text = answer.strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else None

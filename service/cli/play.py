@@ -16,7 +16,7 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import PHASE_WAITING
 from service.cli.after import Next, coins_after
-from service.cli.client import Client, new_request_id
+from service.cli.client import CallRefused, Client, new_request_id
 from service.cli.connection import OPTIONS
 from service.cli.game import Game
 from service.cli.options import LEVELS, TABLE, address_of, config_of, having, settings_of
@@ -44,7 +44,11 @@ class Plan:
 @click.command()
 @click.option("--match", "match_id", type=click.UUID, help="Sit down at this match, or come back.")
 @click.option("--rematch", "rematch_of", type=click.UUID, help="Play this match again.")
-@click.option("--join", is_flag=True, help="Sit down at the newest table with a free seat.")
+@click.option(
+    "--join",
+    is_flag=True,
+    help="Sit down at the newest table with a free seat and no higher a stake than --stake.",
+)
 @click.option("--list", "only_list", is_flag=True, help="List the tables with free seats, no more.")
 @having(*TABLE)
 @click.option("--series", is_flag=True, help="Rematches go on with this match as a series.")
@@ -68,6 +72,8 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
     """
     config = config_of(given["data_dir"])
     settings = settings_of(given)
+    if sum(map(bool, (given["match_id"], given["rematch_of"], given["join"]))) > 1:
+        raise click.UsageError("--match, --rematch and --join are different tables")
     bots = given["bots"]
     if bots is not None and given["seats"] is not None and bots >= given["seats"]:
         raise click.UsageError(f"{bots} bots leave no seat for you at a table of {given['seats']}")
@@ -122,7 +128,8 @@ async def _list(connect: Callable[[], Client], say: Say) -> None:
         for match in await _open_tables(client):
             free = sum(not seat.taken for seat in match.seats)
             settings = settings_line(match.settings, say)
-            click.echo(f"{match.match_id}  {free} free  {player_name(match.owner_id)}  {settings}")
+            owner, seats = player_name(match.owner_id), say("seats-free", count=free)
+            click.echo(f"{match.match_id}  {seats}  {owner}  {settings}")
 
 
 async def _open_tables(client: Client) -> Sequence[api.MatchSummary]:
@@ -142,10 +149,10 @@ async def _play(
             ended = await game.play()
         except asyncio.CancelledError:  # Ctrl-C
             terminal.print("")
-            terminal.hint(following.come_back(match_id))
+            terminal.hint(following.come_back(game.view))
             raise
         if not ended and not game.has_left:
-            terminal.hint(following.come_back(match_id))
+            terminal.hint(following.come_back(game.view))
             return
         sat = game.has_left or game.view.HasField("your_seat")
         if sat and (coins := await coins_after(client, game.view, say)):
@@ -167,7 +174,8 @@ async def _sit_down(client: Client, plan: Plan) -> str:
         )
         return (await client.call(client.stub.Rematch, request)).view.match_id
     elif plan.join:
-        tables = await _open_tables(client)
+        stake = plan.settings.stake_coins
+        tables = [one for one in await _open_tables(client) if one.settings.stake_coins <= stake]
         if not tables:
             raise click.ClickException("no table has a free seat: open one with `durak play`")
         match_id = tables[0].match_id
@@ -186,7 +194,12 @@ async def _open_table(client: Client, plan: Plan) -> str:
         request_id=new_request_id(), settings=plan.settings, start_series=plan.starts_series
     )
     view = (await client.call(client.stub.OpenTable, request, repeats=False)).view
-    await _take_seat(client, view.match_id)
+    try:
+        await _take_seat(client, view.match_id)
+    except CallRefused:  # as where the coins do not suffice: nobody is left with an empty table
+        closing = api.CancelTableRequest(match_id=view.match_id, request_id=new_request_id())
+        await client.call(client.stub.CancelTable, closing)
+        raise
     others = len(view.seats) - 1
     for _ in range(others if plan.bots is None else min(plan.bots, others)):
         await client.call(

@@ -23,6 +23,7 @@ from service.cli.options import (
     having,
 )
 from service.cli.play import EXIT_INTERRUPTED, play
+from service.cli.render.moves import number_in
 from service.cli.terminal import new_console
 from service.localisation import Texts
 
@@ -170,9 +171,9 @@ class _Lesson:
             line = read_line(sys.stdin.fileno())
             if line is None:
                 return None
-            text = line.strip() or str(default)
-            if text.isascii() and text.isdigit() and 1 <= int(text) <= last:
-                return int(text)
+            number = number_in(line) if line.strip() else default
+            if number is not None and 1 <= number <= last:
+                return number
             self._print(self._say("ask-number", last=last))
 
     def _call(self, method: Any, request: Any) -> Any:  # noqa: ANN401 - a method, its messages

@@ -105,6 +105,13 @@ def test_a_database_that_is_away_is_exit_code_3(tmp_path: Path) -> None:
     assert shown.stderr.startswith("durak: the database cannot be reached")
 
 
+def test_what_is_no_address_of_a_database_is_told_at_once(tmp_path: Path) -> None:
+    shown = Terminal(Database("none", "", "no address"), tmp_path).durak("matches")
+
+    assert shown.returncode == 1
+    assert shown.stderr.startswith("durak: the address of the database cannot be read")
+
+
 def test_a_wrong_setting_is_named_and_is_exit_code_2(terminal: Terminal) -> None:
     served = terminal.durak("serve", "--port", "70000")
 

@@ -90,8 +90,7 @@ def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
 
     anna = terminal.start("play", "--server", server.address, "--name", "anna",
                           "--rematch", match_id)  # fmt: skip
-    again = wait_for(anna, "--match ")[-1].split()[-1]
-    assert again != match_id
+    wait_for(anna, f"durak play --rematch {match_id}")  # what she can tell the others
     assert call(terminal, server, "coins", "--name", "anna", "--transfers", "0") == [
         f"Coins: {now['anna'] - 300}, and 300 in stakes of matches that have not ended."
     ]
@@ -101,6 +100,8 @@ def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
         answers(player)
     wait_for(anna, RESULT)
     lines = wait_for(anna, "^durak series ")
+    again = lines[-5].split()[-1]
+    assert again != match_id
     who = f"--server {server.address} --name anna"
     assert lines[-6:] == [
         "See which moves of the ending gave the result away:",

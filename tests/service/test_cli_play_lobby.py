@@ -133,7 +133,7 @@ def test_R13_1_leaving_a_rematch_is_asked_about_as_it_ends_it_for_all(
         with terminal.person(*back) as boris:
             boris.read_to("> ")
             boris.type("leave")
-            boris.read_to("ends the match for everybody")
+            boris.read_to("closes the rematch for everybody")
             boris.type("leave")
             assert "The table is closed before the deal." in boris.read_to_the_end()
 
@@ -152,3 +152,46 @@ async def waiting_table(address: str, token: str) -> str:
         metadata = (("authorization", f"Bearer {token}"),)
         [match] = (await MatchServiceStub(channel).ListMatches(asked, metadata=metadata)).matches
     return str(match.match_id)
+
+
+def test_R12_2_a_table_that_its_opener_cannot_pay_for_does_not_stay(
+    database: Database, tmp_path: Path
+) -> None:
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        there = ("play", "--server", server.address)
+        poor = terminal.durak(*there, "--name", "Poor", "--stake", "5000")
+        assert (poor.returncode, poor.stdout) == (1, "")
+        assert poor.stderr.startswith("durak: You have 1000 coins, but the stake is 5000.")
+        assert terminal.durak(*there, "--name", "Poor", "--list").stdout == ""
+
+
+def test_R12_2_nobody_stakes_coins_by_joining_unless_asked_to(
+    database: Database, tmp_path: Path
+) -> None:
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        there = ("play", "--server", server.address)
+        anna = typed(terminal, server, "quit", "--name", "Anna", "--stake", "100")
+        assert "The table goes on waiting for players." in anna
+        free = terminal.durak(*there, "--name", "Boris", "--join")
+        assert free.returncode == 1
+        assert "no table has a free seat" in free.stderr
+        with terminal.person(*there, "--name", "Boris", "--join", "--stake", "100") as boris:
+            boris.read_to("Bout 1")
+
+
+def test_who_only_watches_is_told_so(database: Database, tmp_path: Path) -> None:
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        played = typed(terminal, server, "quit", "--name", "Anna")
+        match_id = played.split("--match ")[1].split()[0]
+        watching = ("play", "--server", server.address, "--name", "Pete", "--match", match_id)
+        with terminal.person(*watching) as pete:
+            pete.read_to("> ")
+            pete.type("leave")
+            pete.read_to("You only watch here: you have no seat.")
+            pete.type("9" * 5000)  # more digits than Python reads
+            pete.read_to("It is not your move.")
+            pete.type("quit")
+            pete.read_to_the_end()

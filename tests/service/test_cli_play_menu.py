@@ -15,8 +15,8 @@ from grpc import aio
 
 from durak.v1.cards_pb2 import Card
 from durak.v1.table_pb2 import AttackMove, Move, TableView
-from service.cli.menu import REACTION_SECONDS, Menu, Menus, menu_of, number_in
-from service.cli.render.moves import Choice, choices
+from service.cli.menu import REACTION_SECONDS, Menu, Menus, menu_of
+from service.cli.render.moves import Choice, choices, number_in
 from service.cli.render.table import names_in
 from service.cli.render.texts import speak
 from service.server import Running, running

@@ -99,15 +99,20 @@ def _challenges(view: TableView, names: Names, say: Say) -> list[Choice]:
     return found
 
 
+def number_in(answer: str) -> int | None:
+    """The number that an answer is."""
+    text = answer.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else None
+
+
 def understand(answer: str, offered: Sequence[Choice], view: TableView) -> Move | Word | Mistake:
     """What an answer means, given the moves that were offered."""
     text = " ".join(answer.casefold().split())
     if text in _WORDS:
         return _WORDS[text]
-    if text.isascii() and text.isdigit():
-        number = int(text)
-        if 1 <= number <= len(offered):
-            return offered[number - 1].move
+    number = number_in(text)
+    if number is not None and 1 <= number <= len(offered):
+        return offered[number - 1].move
     if text in _TAKE | _PASS:
         kind = "take" if text in _TAKE else "pass"
         named = [choice.move for choice in offered if choice.move.WhichOneof("kind") == kind]

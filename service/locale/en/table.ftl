@@ -96,6 +96,7 @@ turn-yours = Your move{ $until ->
    *[other] { " " }(until { $until })
   }:
 turn-others = Waiting for { $players }.
+seats-free = { $count } free
 seats-missing =
     Seats still free: { $count }. Others sit down with:
     { $command }
@@ -116,11 +117,16 @@ answer-ambiguous = { $card } can be played in several ways: type the number.
 answer-nothing = It is not your move.
 answer-changed = The table has changed since you chose; nothing was played. Choose again.
 answer-leave = Leaving is final and ends the match for everybody. Type “leave” once more to leave.
+answer-leave-rematch = Leaving closes the rematch for everybody. Type “leave” once more to leave.
+answer-watching = You only watch here: you have no seat.
 
 connection-lost = The connection is lost; trying again …
 connection-back = The connection is back.
 come-back =
     The match goes on without this terminal. Come back with:
+    { $command }
+come-back-waiting =
+    The table goes on waiting for players. Come back with:
     { $command }
 
 # durak review

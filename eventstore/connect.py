@@ -23,7 +23,7 @@ Failure = TypeVar("Failure", bound=Exception)
 OLDEST_POSTGRES = 15
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.5
 SERVER_FIRST_S = 2.0
-"""How much later than the server a connection gives up a statement: one that does not tell is gone."""
+"""How much later than the server a connection gives up a statement: by then the server is gone."""
 
 # The server answered that it cannot take the transaction now. Nothing was stored; another try may
 # work.

@@ -14,7 +14,7 @@ from service.config import Config
 from tests.conftest import Database, execute
 from tests.domain.audit_matches import random_match
 from tests.service.stored_matches import store_match
-from tests.terminal import Terminal
+from tests.terminal import SECONDS, Terminal
 
 NAME = "durak.example/log"
 
@@ -69,6 +69,14 @@ def test_what_cannot_be_drawn_or_exported(terminal: Terminal) -> None:
     done = terminal.durak("audit", "report", "--transcript", str(file))
     assert done.returncode == 1
     assert done.stderr.startswith("Error: not a transcript: ")
+
+
+def test_a_file_is_not_poured_onto_a_terminal(terminal: Terminal) -> None:
+    missing = "00000000-0000-8000-8000-000000000000"
+    for command in ("export", "report"):
+        with terminal.person("audit", command, missing) as somebody:
+            somebody.read_to("name a file with -o")
+            assert somebody.process.wait(SECONDS) == 2
 
 
 def test_a_checkpoint_continues_an_older_one_until_the_tree_is_rewritten(

@@ -19,13 +19,21 @@ from service.cli.verify import read_key
 from service.note_keys import NoteKeyError
 from service.report.page import NoTranscriptError, report
 
+
+def _no_terminal(_: click.Context, __: click.Parameter, output: BinaryIO) -> BinaryIO:
+    if output.isatty():
+        raise click.UsageError("this is nothing to read at a terminal: name a file with -o")
+    return output
+
+
 _MATCH: Final = click.argument("match_id", metavar="MATCH", type=click.UUID)
 _OUTPUT: Final = click.option(
     "-o",
     "--output",
     type=click.File("wb"),
     default="-",
-    help="The file. [default: standard output]",
+    callback=_no_terminal,
+    help="The file. [default: standard output, where that is no terminal]",
 )
 
 

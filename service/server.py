@@ -168,6 +168,16 @@ def add_public_services(config: Config, server: aio.Server) -> None:
     add_PracticeServiceServicer_to_server(practice, server)
 
 
+def relax_collector() -> None:
+    """Let Python's collector look at what is made from now on, and more rarely than usual.
+
+    Live matches are many small objects that last: with its usual thresholds it goes through all of
+    them again and again, which took a third of a busy server's time.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
 async def serve_forever(config: Config, started: Callable[[Running], None]) -> None:
     """Run the service until SIGTERM or SIGINT; a second one ends the process at once.
 
@@ -184,10 +194,7 @@ async def serve_forever(config: Config, started: Callable[[Running], None]) -> N
 
     for number in signals:
         loop.add_signal_handler(number, ask_to_stop)
-    # Live matches are many small objects that last: with its usual thresholds the collector goes
-    # through all of them again and again, which took a third of a busy server's time.
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    relax_collector()
     async with running(config) as server:
         _log.info("started", address=server.address, tls=config.tls_key is not None)
         started(server)

@@ -21,6 +21,7 @@ import asyncpg
 import pytest
 
 from eventstore import EmbeddedPostgres, EventStore, migrate
+from service.server import relax_collector
 
 FOLDER_VARIABLE = "DURAK_TEST_POSTGRES_FOLDER"
 TEMPLATE = "durak_test_template"
@@ -47,6 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
         config.add_cleanup(forget)
+
+
+def pytest_collection_finish() -> None:
+    """All tests and modules stay: the collector need not go through them again and again."""
+    relax_collector()
 
 
 def postgres_bin() -> Path | None:

@@ -16,7 +16,6 @@ Alone: `python -m tests.bench.play` prints one JSON object.
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import subprocess
 import sys
@@ -36,7 +35,7 @@ from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Move, TableView
 from service.config import Config
-from service.server import running
+from service.server import relax_collector, running
 from service.telemetry import configure_logging
 
 CLIENTS, IN_FLIGHT = 2, 64
@@ -196,7 +195,7 @@ async def _serve(folder: str) -> None:
         log_level="warning",
     )
     configure_logging(config)
-    _set_collector()
+    relax_collector()
     async with running(config) as server:
         assert server.development_key is not None
         tokens = [
@@ -209,11 +208,6 @@ async def _serve(folder: str) -> None:
         await _until_told_to_stop()
 
 
-def _set_collector() -> None:
-    gc.freeze()  # as serve_forever does
-    gc.set_threshold(100_000, 50, 100)
-
-
 async def _serve_echo(sizes: dict[str, int]) -> None:
     reply = bytes(sizes["reply"])
 
@@ -224,7 +218,7 @@ async def _serve_echo(sizes: dict[str, int]) -> None:
     handler: Any = unary_unary_rpc_method_handler(answer)
     server.add_generic_rpc_handlers((method_handlers_generic_handler("bench", {"Echo": handler}),))
     port = server.add_insecure_port("127.0.0.1:0")
-    _set_collector()
+    relax_collector()
     await server.start()
     print(json.dumps({"echo_address": f"127.0.0.1:{port}"}), flush=True)
     await _until_told_to_stop()

@@ -48,6 +48,9 @@ SOCKET_PATH_LIMIT_BYTES = (
     100  # the kernel takes 107 with `.s.PGSQL.65535`; longer folders are served on loopback alone
 )
 START_TIMEOUT_S = 60.0
+PORTS = range(16_384, 32_768)
+"""Below those that systems give to whoever asks for any: one of these could be somebody else's by
+the time a server that was killed is started again, and its clients know it by its port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,9 +332,7 @@ class EmbeddedPostgres:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("127.0.0.1", self._port()))
             except (OSError, ValueError):
-                with socket.socket() as free:
-                    free.bind(("127.0.0.1", 0))
-                    self._write("port", str(free.getsockname()[1]))
+                self._write("port", str(_free_port()))
         directory = str(self.folder / "run").replace("'", "''") if self._has_socket() else ""
         settings = {
             "listen_addresses": "'127.0.0.1'",
@@ -373,3 +374,11 @@ class EmbeddedPostgres:
         if answer.returncode != 0:
             raise EmbeddedPostgresError(f"the roles cannot be created: {answer.stderr.strip()}")
         self._write("ready", "")
+
+
+def _free_port() -> int:
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
@@ -56,6 +57,9 @@ async def reason(service: Service, method: MethodDescriptor, *roles: str) -> int
         else:
             await running
     except aio.AioRpcError as error:
+        if error.code() is grpc.StatusCode.INTERNAL and not error.trailing_metadata():
+            # The client's own: the refusal came while it was sending. What it was, it does not say.
+            return await reason(service, method, *roles)
         return reason_of(error)
     return None
 

@@ -48,6 +48,7 @@ SOCKET_PATH_LIMIT_BYTES = (
     100  # the kernel takes 107 with `.s.PGSQL.65535`; longer folders are served on loopback alone
 )
 START_TIMEOUT_S = 60.0
+PORT_PATIENCE_S = 10.0
 PORTS = range(16_384, 32_768)
 """Below those that systems give to whoever asks for any: one of these could be somebody else's by
 the time a server that was killed is started again, and its clients know it by its port."""
@@ -325,14 +326,22 @@ class EmbeddedPostgres:
             else:
                 raise EmbeddedPostgresError(f"Postgres does not start on {self.data}: {reason}")
 
-    def _write_settings(self) -> None:
-        # The port stays the same over restarts where it can, so that clients find the server again.
-        with socket.socket() as probe:
-            try:
+    def _settle_port(self) -> None:
+        """Keep the port over restarts where it can be, so that clients find the server again."""
+        # What is left of a server that was killed may hold it for a moment more.
+        deadline = time.monotonic() + PORT_PATIENCE_S
+        while (self.folder / "port").exists():
+            with socket.socket() as probe, contextlib.suppress(OSError, ValueError):
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("127.0.0.1", self._port()))
-            except (OSError, ValueError):
-                self._write("port", str(_free_port()))
+                return
+            if time.monotonic() > deadline:
+                break  # somebody else has it
+            time.sleep(0.05)
+        self._write("port", str(_free_port()))
+
+    def _write_settings(self) -> None:
+        self._settle_port()
         directory = str(self.folder / "run").replace("'", "''") if self._has_socket() else ""
         settings = {
             "listen_addresses": "'127.0.0.1'",

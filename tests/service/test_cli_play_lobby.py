@@ -4,8 +4,10 @@ import asyncio
 import signal
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
+from google.protobuf.message import Message
 from grpc import aio
 
 from durak.v1 import match_service_pb2 as api
@@ -51,12 +53,11 @@ def test_R13_1_a_rematch_is_offered_to_nobody_else(database: Database, tmp_path:
     assert "no table has a free seat" in joined.stderr
 
 
-async def open_table(address: str, token: str) -> None:
+async def call(address: str, token: str, method: str, request: Message) -> Any:
+    """Call the service once, as the player of a token."""
     async with aio.insecure_channel(address) as channel:
-        settings = Settings(deck=DECK_36, seats=2)
-        opening = api.OpenTableRequest(request_id=str(uuid.uuid4()), settings=settings)
         metadata = (("authorization", f"Bearer {token}"),)
-        await MatchServiceStub(channel).OpenTable(opening, metadata=metadata)
+        return await getattr(MatchServiceStub(channel), method)(request, metadata=metadata)
 
 
 def test_one_table_too_many_is_refused_at_once(
@@ -66,7 +67,10 @@ def test_one_table_too_many_is_refused_at_once(
     terminal = Terminal(database, tmp_path)
     with terminal.serving() as server:
         token = terminal.durak("token", "anna").stdout.strip()
-        asyncio.run(open_table(server.address, token))
+        opening = api.OpenTableRequest(
+            request_id=str(uuid.uuid4()), settings=Settings(deck=DECK_36, seats=2)
+        )
+        asyncio.run(call(server.address, token, "OpenTable", opening))
         play = ("play", "--server", server.address, "--token", token, "--language", "ru")
         done = terminal.durak(*play)
     assert done.returncode == 1
@@ -110,7 +114,8 @@ def test_R10_4_who_leaves_a_table_that_is_being_dealt_does_not_give_up_the_match
             anna.read_to("> ")
             match_id = anna.shown.split("--match ")[1].split()[0]
             anna.process.send_signal(signal.SIGSTOP)
-            asyncio.run(take_seat(server.address, boris, match_id))
+            seat = api.TakeSeatRequest(match_id=match_id, request_id=str(uuid.uuid4()))
+            asyncio.run(call(server.address, boris, "TakeSeat", seat))
             anna.type("leave")  # before she can see that it is dealt
             anna.process.send_signal(signal.SIGCONT)
             anna.read_to("Bout 1")
@@ -128,30 +133,15 @@ def test_R13_1_leaving_a_rematch_is_asked_about_as_it_ends_it_for_all(
     with terminal.serving() as server:
         tokens = [terminal.durak("token", name).stdout.strip() for name in ("anna", "boris")]
         asyncio.run(waiting_rematch(server.address, tokens))
-        table = asyncio.run(waiting_table(server.address, tokens[1]))
-        back = ("play", "--server", server.address, "--token", tokens[1], "--match", table)
+        asked = api.ListMatchesRequest(phase=PHASE_WAITING, mine=True)
+        [table] = asyncio.run(call(server.address, tokens[1], "ListMatches", asked)).matches
+        back = ("play", "--server", server.address, "--token", tokens[1], "--match", table.match_id)
         with terminal.person(*back) as boris:
             boris.read_to("> ")
             boris.type("leave")
             boris.read_to("closes the rematch for everybody")
             boris.type("leave")
             assert "The table is closed before the deal." in boris.read_to_the_end()
-
-
-async def take_seat(address: str, token: str, match_id: str) -> None:
-    async with aio.insecure_channel(address) as channel:
-        seat = api.TakeSeatRequest(match_id=match_id, request_id=str(uuid.uuid4()))
-        metadata = (("authorization", f"Bearer {token}"),)
-        await MatchServiceStub(channel).TakeSeat(seat, metadata=metadata)
-
-
-async def waiting_table(address: str, token: str) -> str:
-    """The one table of a player that waits."""
-    async with aio.insecure_channel(address) as channel:
-        asked = api.ListMatchesRequest(phase=PHASE_WAITING, mine=True)
-        metadata = (("authorization", f"Bearer {token}"),)
-        [match] = (await MatchServiceStub(channel).ListMatches(asked, metadata=metadata)).matches
-    return str(match.match_id)
 
 
 def test_R12_2_a_table_that_its_opener_cannot_pay_for_does_not_stay(

@@ -9,8 +9,7 @@ from domain.endgame import Move as EndgameMove
 from domain.endgame import MoveKind, Value
 from domain.practice import YOU, Puzzle, Started
 from durak.v1.events_pb2 import Event, Finished, Outcome
-from service.localisation import Texts
-from service.spelling import Spelling
+from service.spelling import CardTexts
 
 _SUITS: Final = ("clubs", "diamonds", "hearts", "spades")
 _CHOICES: Final = MappingProxyType(
@@ -28,12 +27,11 @@ class PracticeTexts:
     """The texts of practice in every language. Reads the files once, when it is made."""
 
     def __init__(self) -> None:
-        self._texts = Texts("practice")
-        self._spelling = Spelling()
+        self._texts = CardTexts("practice")
 
     def of_puzzle(self, puzzle: Puzzle, key: str, language: str) -> str:
         """A text of a puzzle's own: its title, its question, what is said of a choice."""
-        return self._spelling.spell(puzzle.texts[language][key], language)
+        return self._texts.spelling.spell(puzzle.texts[language][key], language)
 
     def situation(self, puzzle: Puzzle, started: Started, language: str) -> str:
         """How things stand: trumps, what is out of the ordinary, the table, both hands."""
@@ -105,7 +103,7 @@ class PracticeTexts:
         return self._say(language, key if is_over else f"{key}-later")
 
     def _say(self, language: str, key: str, **arguments: str | int) -> str:
-        return self._texts.format(key, language, self._spelling.arguments(arguments, language))
+        return self._texts.format(key, language, arguments)
 
 
 def _cards(mask: CardMask) -> str:

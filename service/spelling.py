@@ -45,3 +45,17 @@ class Spelling:
         """A text that names cards as `domain.cards` does, with those of the language."""
         letters = self._letters[language]
         return _CARD.sub(lambda found: letters[found[1]] + found[2], text)
+
+
+class CardTexts(Texts):
+    """The messages of a topic that speaks of cards: they come in the letters of the language."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(topic)
+        self.spelling = Spelling()
+
+    def format(
+        self, key: str, language: str, arguments: Mapping[str, str | int] | None = None
+    ) -> str:
+        """As `Texts.format`; of the arguments, cards are spelt, by their names."""
+        return super().format(key, language, self.spelling.arguments(arguments or {}, language))

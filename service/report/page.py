@@ -25,9 +25,8 @@ from domain.cards import Card, name
 from durak.v1.events_pb2 import Record, SeatTaken, TableOpened
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript
 from service.cli.render.texts import Names, Say, printable, settings_line, speak
-from service.localisation import Texts
 from service.report.frames import Frame, frames
-from service.spelling import Spelling
+from service.spelling import CardTexts
 
 _FOLDER: Final = Path(__file__).parent
 _HASH: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")
@@ -61,10 +60,10 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
     transcript = Transcript.FromString(data)
     if not transcript.records:
         raise NoTranscriptError("it has no records")
-    texts, table_say, spelling = Texts("report"), speak(language), Spelling()
+    texts, table_say = CardTexts("report"), speak(language)
 
     def say(key: str, **arguments: str | int) -> str:
-        return texts.format(key, language, spelling.arguments(arguments, language))
+        return texts.format(key, language, arguments)
 
     told = list(frames((one.record for one in transcript.records), table_say))
     remarks = _remarks(found, say)
@@ -72,7 +71,7 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
     names, opened = _seats(transcript, table_say)
     shown = {
         "texts": _labels(say),
-        "ranks": spelling.ranks(language),
+        "ranks": texts.spelling.ranks(language),
         "names": names,
         "frames": [
             {

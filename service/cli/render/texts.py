@@ -6,8 +6,7 @@ from urllib.parse import unquote
 
 from domain.cards import SUIT_SYMBOLS
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
-from service.localisation import Texts
-from service.spelling import Spelling
+from service.spelling import CardTexts
 
 Say = Callable[..., str]
 """``say("event-passed", player="Anna")``: one text of `table.ftl`, its arguments by keyword."""
@@ -17,10 +16,10 @@ NO_TRUMP_YET: Final = -1
 
 def speak(language: str) -> Say:
     """The texts of `table.ftl` in one of `localisation.LANGUAGES`. Reads the files."""
-    texts, spelling = Texts("table"), Spelling()
+    texts = CardTexts("table")
 
     def say(key: str, **arguments: str | int) -> str:
-        return texts.format(key, language, spelling.arguments(arguments, language))
+        return texts.format(key, language, arguments)
 
     return say
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from domain.match import CorruptLogError
-from domain.refusal import FieldFault, Refusal
+from domain.match.fold import CorruptLogError
+from domain.match.refusal import FieldFault, Refusal
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.dispute_service_pb2 import (
     DISPUTE_STATUS_AWAITING_SIGN_OFF,

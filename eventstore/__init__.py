@@ -29,21 +29,8 @@ Errors are those of `errors`; each says whether something was stored. `Limits` h
 have none.
 """
 
-from eventstore.archive import Archive, WholeMatch
-from eventstore.binaries import EmbeddedPostgresError
-from eventstore.chain import ChainBroken, first_hash, next_hash, verify
 from eventstore.checkpoints import Checkpoints, EndedMatch, Leaf, NodeKey, SignedHead, Turn
-from eventstore.coins import (
-    Balance,
-    CoinMove,
-    ReturnStake,
-    Settle,
-    TakeStake,
-    Transfer,
-    TransferKind,
-)
 from eventstore.disputes import DisputeRoom, Disputes, ListedDispute, first_dispute_hash
-from eventstore.embedded import EmbeddedPostgres
 from eventstore.errors import (
     AppendOutcomeUnknown,
     ChainMismatch,
@@ -57,8 +44,19 @@ from eventstore.errors import (
     TooManyDisputes,
     VersionConflict,
 )
-from eventstore.ledger import Ledger, LedgerCheck
-from eventstore.migrate import migrate
+from eventstore.ledger.books import (
+    Balance,
+    CoinMove,
+    ReturnStake,
+    Settle,
+    TakeStake,
+    Transfer,
+    TransferKind,
+)
+from eventstore.ledger.ledger import Ledger, LedgerCheck
+from eventstore.log.archive import Archive, WholeMatch
+from eventstore.log.chain import ChainBroken, first_hash, next_hash, verify
+from eventstore.log.store import EventStore
 from eventstore.model import (
     UNCHANGED,
     Append,
@@ -71,7 +69,10 @@ from eventstore.model import (
     StoredRecord,
     TailBatch,
 )
-from eventstore.standings import (
+from eventstore.postgres.binaries import EmbeddedPostgresError
+from eventstore.postgres.embedded import EmbeddedPostgres
+from eventstore.postgres.migrate import migrate
+from eventstore.read_models.standings import (
     Ended,
     PlayerNumbers,
     RatingKey,
@@ -80,7 +81,6 @@ from eventstore.standings import (
     Standings,
     StandingsTurn,
 )
-from eventstore.store import EventStore
 
 __all__ = [
     "UNCHANGED",

@@ -11,14 +11,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import UUID
 
-from eventstore.connect import patiently
-from eventstore.migrate import LOCK_KEY
 from eventstore.model import Limits
+from eventstore.postgres.connect import patiently
+from eventstore.postgres.migrate import LOCK_KEY
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from eventstore.connect import Pool, Pooled
+    from eventstore.postgres.connect import Pool, Pooled
 
 Result = TypeVar("Result")
 NodeKey = tuple[int, int]

@@ -13,13 +13,13 @@ from uuid import UUID
 
 import asyncpg
 
-from eventstore.connect import patiently
 from eventstore.errors import TooManyDisputes, VersionConflict
-from eventstore.ledger import correct
+from eventstore.ledger.ledger import correct
 from eventstore.model import Limits, PageKey, StoredRecord
+from eventstore.postgres.connect import patiently
 
 if TYPE_CHECKING:
-    from eventstore.connect import Pool, Pooled
+    from eventstore.postgres.connect import Pool, Pooled
 
 _APPEND = """
 INSERT INTO dispute_events (dispute_id, version, record, hash) SELECT $1::uuid, $2, $3, $4

@@ -5,18 +5,18 @@ from collections.abc import Callable
 from functools import partial
 
 from eventstore import EventStore
-from service.bot_runner import BotRunner
+from service.automation.bots import BotRunner
+from service.automation.clock import Sweeper
 from service.config import Config
-from service.desk import Desk
-from service.follower import follow
-from service.limits import Limits
-from service.live_matches import LiveMatches, system_now_us
-from service.match_service import MatchService
-from service.review import Reviews
-from service.sweeper import Sweeper
-from service.telemetry import Telemetry
-from service.thinking import Thinkers
-from service.watch import Watches
+from service.matches.desk import Desk
+from service.matches.follower import follow
+from service.matches.live_matches import LiveMatches, system_now_us
+from service.matches.review import Reviews
+from service.matches.servicer import MatchService
+from service.matches.watch import Watches
+from service.rpc.limits import Limits
+from service.rpc.telemetry import Telemetry
+from service.workers.pool import Thinkers
 
 
 class Engine:

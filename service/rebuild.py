@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from domain.match import CorruptLogError, fold
+from domain.match.fold import CorruptLogError, fold
 from eventstore import EventStore, LobbyRow, first_hash
 from service.config import Config
-from service.live import lobby_row
-from service.records import read_records
-from service.standings import Scorekeeper
+from service.matches.live_match import lobby_row
+from service.matches.records import read_records
+from service.standings.scorekeeper import Scorekeeper
 
 _BATCH_MATCHES: Final = 200
 """Rows of the lobby written in one transaction."""

@@ -43,29 +43,30 @@ from eventstore import (
     StoreUnavailable,
     migrate,
 )
-from service import match_service, note_keys
-from service.audit_service import AuditService
-from service.auth import Authenticator, KeySource
-from service.checkpointer import Checkpointer
+from service.audit.servicer import AuditService
+from service.checkpoints import signing_keys
+from service.checkpoints.checkpointer import Checkpointer
+from service.checkpoints.signing_keys import NoteKeyError
 from service.config import Config
-from service.dispute_service import DisputeService
+from service.disputes.servicer import DisputeService
 from service.engine import Engine
-from service.health import Health
-from service.interceptor import Interceptor
-from service.keys import DevelopmentKey, KeySet
-from service.limits import Limits
-from service.note_keys import NoteKeyError
-from service.practice_service import PracticeService
-from service.practice_texts import PracticeTexts
-from service.public_calls import PublicCalls
-from service.puzzles import Puzzles
-from service.rule_sheets import RuleSheets
-from service.rules_service import RulesService
-from service.standings import Scorekeeper
-from service.standings_service import StandingsService
-from service.telemetry import Telemetry, open_telemetry
-from service.tls import server_credentials
-from service.wallet_service import WalletService
+from service.matches.servicer import add_to_server as add_match_service
+from service.practice.puzzles import Puzzles
+from service.practice.servicer import PracticeService
+from service.practice.texts import PracticeTexts
+from service.rpc.address_limits import PublicCalls
+from service.rpc.authentication import Authenticator, KeySource
+from service.rpc.health import Health
+from service.rpc.interceptor import Interceptor
+from service.rpc.limits import Limits
+from service.rpc.telemetry import Telemetry, open_telemetry
+from service.rpc.tls import server_credentials
+from service.rpc.token_keys import DevelopmentKey, KeySet
+from service.rules.rule_sheets import RuleSheets
+from service.rules.servicer import RulesService
+from service.standings.scorekeeper import Scorekeeper
+from service.standings.servicer import StandingsService
+from service.wallet.servicer import WalletService
 
 SERVICES = tuple(
     service.full_name
@@ -129,7 +130,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         health = Health(SERVICES)
         telemetry.gauge("durak.ready", lambda: health.is_ready, "1 while the service takes calls.")
         server = aio.server(interceptors=[interceptor], options=_options(config))
-        match_service.add_to_server(engine.servicer, server)
+        add_match_service(engine.servicer, server)
         audits = AuditService(store, config.audit_processes)
         add_AuditServiceServicer_to_server(audits, server)
         add_DisputeServiceServicer_to_server(DisputeService(store, config), server)
@@ -283,7 +284,7 @@ async def _checkpoints(
     """Put ended matches into the tree and sign its head, as long as the block runs."""
     if config.database_url is None and not config.note_key_file.exists():
         with suppress(NoteKeyError):  # another process of the same folder has made it just now
-            await asyncio.to_thread(note_keys.make, config.note_key_file, "durak.local")
+            await asyncio.to_thread(signing_keys.make, config.note_key_file, "durak.local")
     checkpointer = Checkpointer(store, config)
     telemetry.gauge(
         "durak.checkpoints.failing",

@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from domain import checkpoint, merkle
 from domain.audit.coins import LedgerEntry
 from domain.audit.findings import AuditReport, Finding, Kind, Notebook, Severity
 from domain.audit.judge import audit
-from domain.checkpoint import Checkpoint, NoteError, VerifierKey
+from domain.transparency import checkpoint, merkle
+from domain.transparency.checkpoint import Checkpoint, NoteError, VerifierKey
 from durak.v1.transcript_pb2 import LedgerEntry as LedgerEntryMessage
 from durak.v1.transcript_pb2 import Transcript
 
@@ -75,7 +75,7 @@ def verify(data: bytes, public_key: str | None) -> Verification:
     Args:
         data: the bytes of the file.
         public_key: the verifier key of the service, as ``name+key id+base64``
-            (`domain.checkpoint.VerifierKey`); None where there is none at hand.
+            (`domain.transparency.checkpoint.VerifierKey`); None where there is none at hand.
     """
     notes = Notebook()
     transcript = _read(data, notes)

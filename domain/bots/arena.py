@@ -9,11 +9,11 @@ from math import sqrt
 from typing import Final
 
 from domain.bots import Bot, move_seed
-from domain.decide import decide
-from domain.match import Match
-from domain.refusal import Refusal
-from domain.tables import open_table, seat_bot
-from domain.view import redact, seats_in, table_view
+from domain.match.decide import decide
+from domain.match.fold import Match
+from domain.match.refusal import Refusal
+from domain.match.seating import open_table, seat_bot
+from domain.match.view import redact, seats_in, table_view
 from durak.v1.events_pb2 import Event, Finished, Outcome, Record
 from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import Move

@@ -10,7 +10,7 @@ from domain.cards import Card, CardMask, mask_of
 from domain.endgame import Move as Choice
 from domain.endgame import MoveKind, Position, Role, Value
 from domain.endgame.solve import Solver
-from domain.state import ATTACK_CARDS_MAX_OPENING
+from domain.match.state import ATTACK_CARDS_MAX_OPENING
 from durak.v1.table_pb2 import Move, TableView
 
 BUDGET: Final = 20_000

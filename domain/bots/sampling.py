@@ -7,7 +7,7 @@ from domain.bots.memory import Memory
 from domain.bots.sight import look
 from domain.bots.strength import Packed, pack, singles
 from domain.bots.world import Variant, World
-from domain.state import ATTACK_CARDS_MAX, ATTACK_CARDS_MAX_OPENING
+from domain.match.state import ATTACK_CARDS_MAX, ATTACK_CARDS_MAX_OPENING
 from durak.v1.settings_pb2 import ThrowIn
 from durak.v1.table_pb2 import TableView
 

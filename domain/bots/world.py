@@ -3,7 +3,7 @@
 A world is played to its end in a tenth of a millisecond, with every seat following one policy. It
 keeps to the rules (R4–R9) for honest players who act in a fixed order: the defender answers
 everything at once, then the others throw in from the attacker on clockwise. That is all that a
-play-out needs; real matches are decided by `domain.decide`.
+play-out needs; real matches are decided by `domain.match.decide`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from domain.bots.policy import Phase, Policy
 from domain.bots.strength import BEATS, MATES, PLAIN, TRUMPS, Packed
-from domain.deal import HAND_SIZE
-from domain.state import ATTACK_CARDS_MAX, DRY_BOUTS_MAX
+from domain.match.deal import HAND_SIZE
+from domain.match.state import ATTACK_CARDS_MAX, DRY_BOUTS_MAX
 
 DRAW: Final = -1
 

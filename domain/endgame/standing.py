@@ -2,7 +2,7 @@
 
 from domain.cards import CardMask, mask_of
 from domain.endgame.position import Position, Role
-from domain.state import ATTACK_CARDS_MAX_OPENING, State
+from domain.match.state import ATTACK_CARDS_MAX_OPENING, State
 
 
 def position_of(match: State, seat: int) -> Position:

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Final
 
 from domain.cards import RANK_OF, SUIT_MASK
-from domain.decide import decide
 from domain.endgame import (
     Ending,
     MoveKind,
@@ -17,11 +16,12 @@ from domain.endgame import (
 )
 from domain.endgame import Move as EndgameMove
 from domain.endgame import play as advance
-from domain.match import Match
+from domain.match.decide import decide
+from domain.match.fold import Match
+from domain.match.refusal import Refusal
+from domain.match.view import table_view
 from domain.practice.notation import to_contract
 from domain.practice.puzzle import YOU, Puzzle, Started, play
-from domain.refusal import Refusal
-from domain.view import table_view
 from durak.v1.events_pb2 import Record
 from durak.v1.table_pb2 import Move, TableView
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from domain.cards import BEATERS, BIT_OF, RANK_OF, SUIT_OF, Card, CardMask, cards_in, deck_cards
-from domain.deal import HAND_SIZE, lowest_trump_holder
+from domain.match.deal import HAND_SIZE, lowest_trump_holder
 from durak.v1.events_pb2 import Dealt, DealtHand
 
 

@@ -7,15 +7,15 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from domain.cards import SUIT_SYMBOLS, CardMask, mask_of
-from domain.decide import decide
 from domain.endgame import Move as EndgameMove
 from domain.endgame import Position
 from domain.endgame.standing import position_of
-from domain.match import Match
+from domain.match.decide import decide
+from domain.match.fold import Match
+from domain.match.refusal import Refusal
+from domain.match.seating import open_table
 from domain.practice.notation import CARD_NAMED, read, to_contract
 from domain.practice.past import Bout, past_of
-from domain.refusal import Refusal
-from domain.tables import open_table
 from durak.v1.events_pb2 import Event, Record, SeatTaken
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import AttackMove, DefendMove, Move, TakeMove

@@ -10,7 +10,7 @@ from durak.v1.table_pb2 import PHASE_WAITING, TableView
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.cli.client import Client
 from service.cli.coins import balance_line
-from service.cli.render.texts import Say
+from service.render.texts import Say
 
 _PLAYED: Final = (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 

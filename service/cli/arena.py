@@ -14,8 +14,8 @@ from rich.table import Table
 
 from domain.bots import BOTS
 from domain.bots.arena import Deal, play_deal, rate
-from domain.refusal import Refusal
-from domain.tables import complete_settings
+from domain.match.refusal import Refusal
+from domain.match.seating import complete_settings
 from durak.v1.settings_pb2 import Settings
 from service.cli.options import GAME, LEVELS, having, settings_of
 from service.cli.terminal import new_console

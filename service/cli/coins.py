@@ -10,7 +10,7 @@ from durak.v1 import wallet_service_pb2 as api
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.cli.client import new_request_id
 from service.cli.connection import Connection, connecting
-from service.cli.render.texts import Say, speak
+from service.render.texts import Say, speak
 
 _TAKES: Final = frozenset(
     {

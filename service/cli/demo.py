@@ -16,8 +16,8 @@ from rich.console import Console
 from domain.audit import audit
 from domain.bots import easy
 from domain.bots.suspicion import illegal_plays
-from domain.match import Match, fold
-from domain.view import redact, table_view
+from domain.match.fold import Match, fold
+from domain.match.view import redact, table_view
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
@@ -27,14 +27,14 @@ from durak.v1.wallet_service_pb2 import GrantCoinsRequest
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from eventstore import StoredRecord
 from service.cli.database import opened_store
-from service.cli.render.cards import in_colour
-from service.cli.render.story import Story
-from service.cli.render.texts import speak
 from service.cli.terminal import new_console
 from service.cli.tokens import development_token
 from service.config import Config
+from service.render.cards import in_colour
+from service.render.story import Story
+from service.render.texts import speak
+from service.rpc.telemetry import configure_logging
 from service.server import Running, running
-from service.telemetry import configure_logging
 
 PLAYERS: Final = ("Anna", "Boris", "Vera", "Gleb")
 CHEAT, WITNESS = PLAYERS[1], PLAYERS[0]

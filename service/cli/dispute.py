@@ -11,8 +11,8 @@ from durak.v1 import dispute_service_pb2 as api
 from durak.v1.dispute_service_pb2_grpc import DisputeServiceStub
 from service.cli.client import new_request_id
 from service.cli.connection import Connection, connecting
-from service.cli.render.dispute import dispute_line, dispute_lines, status
-from service.cli.render.texts import speak
+from service.render.dispute import dispute_line, dispute_lines, status
+from service.render.texts import speak
 
 _STATUSES: Final = {
     name.removeprefix("DISPUTE_STATUS_").lower().replace("_", "-"): number

@@ -6,9 +6,9 @@ from typing import Final
 from pydantic import ValidationError
 
 from eventstore import EmbeddedPostgresError, StoreError, StoreUnavailable
+from service.checkpoints.signing_keys import NoteKeyError
 from service.cli.client import CallRefused, ServerUnreachable
-from service.keys import KeySetError
-from service.note_keys import NoteKeyError
+from service.rpc.token_keys import KeySetError
 from service.server import StartError
 
 EXIT_FAILED: Final = 1

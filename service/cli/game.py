@@ -13,12 +13,12 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Move, TableView
 from service.cli.client import CallRefused, Client, new_request_id
 from service.cli.menu import Menu, Menus, menu_of
-from service.cli.render.cards import spell_hand
-from service.cli.render.moves import Mistake, Word, choices, number_in, understand
-from service.cli.render.story import Part, Story
-from service.cli.render.table import names_in, on_table, table_lines, trump_suit
-from service.cli.render.texts import Say
 from service.cli.terminal import Answer, Terminal
+from service.render.cards import spell_hand
+from service.render.moves import Mistake, Word, choices, number_in, understand
+from service.render.story import Part, Story
+from service.render.table import names_in, on_table, table_lines, trump_suit
+from service.render.texts import Say
 
 
 class Game:

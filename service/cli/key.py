@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from service import note_keys
+from service.checkpoints import signing_keys
 from service.cli.options import config_of
 
 _FILE: Final = click.option(
@@ -33,7 +33,7 @@ def new(name: str, file: Path | None, data_dir: Path | None) -> None:
 
     NAME names the log for good, as in durak.example/log: a name that is yours, without spaces or +.
     """
-    click.echo(note_keys.make(_path(file, data_dir), name).verifier)
+    click.echo(signing_keys.make(_path(file, data_dir), name).verifier)
 
 
 @key_command.command("rotate", short_help="Begin a rotation: make a new key besides the old.")
@@ -41,7 +41,7 @@ def new(name: str, file: Path | None, data_dir: Path | None) -> None:
 @_DATA
 def rotate(file: Path | None, data_dir: Path | None) -> None:
     """Make a new key, which signs besides the old ones, and print its public half."""
-    click.echo(note_keys.rotate(_path(file, data_dir)).verifier)
+    click.echo(signing_keys.rotate(_path(file, data_dir)).verifier)
 
 
 @key_command.command("retire")
@@ -52,7 +52,7 @@ def retire(file: Path | None, data_dir: Path | None) -> None:
 
     Keep those: older checkpoints and transcripts are verified with them.
     """
-    for key in note_keys.retire(_path(file, data_dir)):
+    for key in signing_keys.retire(_path(file, data_dir)):
         click.echo(key.verifier)
 
 
@@ -61,7 +61,7 @@ def retire(file: Path | None, data_dir: Path | None) -> None:
 @_DATA
 def public(file: Path | None, data_dir: Path | None) -> None:
     """Print the public keys, the newest first, as `durak verify --key` takes them."""
-    for key in note_keys.read(_path(file, data_dir)):
+    for key in signing_keys.read(_path(file, data_dir)):
         click.echo(key.verifier)
 
 

@@ -13,23 +13,23 @@ from uuid import UUID
 
 import click
 
-from domain.match import CorruptLogError, Match, fold
-from domain.view import redact, table_view
+from domain.match.fold import CorruptLogError, Match, fold
+from domain.match.view import redact, table_view
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
 from eventstore import ListedMatch, StoredRecord, first_hash
-from service.audit_messages import open_state, record_message
 from service.cli.audit.looking import record_line
 from service.cli.database import opened_store
 from service.cli.options import LANGUAGE, STORE_DATA, config_of
-from service.cli.render.cards import in_colour
-from service.cli.render.story import Story
-from service.cli.render.table import names_in, open_table_lines, table_lines, trump_suit
-from service.cli.render.texts import settings_line, speak
 from service.cli.terminal import new_console
 from service.config import Config
-from service.records import read_records
+from service.judging.messages import open_state, record_message
+from service.matches.records import read_records
+from service.render.cards import in_colour
+from service.render.story import Story
+from service.render.table import names_in, open_table_lines, table_lines, trump_suit
+from service.render.texts import settings_line, speak
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from durak.v1.table_pb2 import Move, TableView
-from service.cli.render.moves import Choice
-from service.cli.render.table import on_table
+from service.render.moves import Choice
+from service.render.table import on_table
 
 REACTION_SECONDS: Final = 0.5
 """A number that comes sooner than this after a menu was meant for the one before."""

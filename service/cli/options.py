@@ -7,10 +7,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from domain.presets import PRESETS
+from domain.match.presets import PRESETS
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
 from service.config import Config
-from service.localisation import LANGUAGES
+from service.text.localisation import LANGUAGES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Option = Callable[[Command], Command]

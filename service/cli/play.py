@@ -20,9 +20,9 @@ from service.cli.client import CallRefused, Client, new_request_id
 from service.cli.connection import OPTIONS
 from service.cli.game import Game
 from service.cli.options import LEVELS, TABLE, address_of, config_of, having, settings_of
-from service.cli.render.texts import Say, player_name, settings_line, speak
 from service.cli.terminal import Terminal
 from service.cli.tokens import own_token
+from service.render.texts import Say, player_name, settings_line, speak
 
 EXIT_INTERRUPTED: Final = 130
 _WHERE_AND_WHO: Final = frozenset({"server", "certificate", "name", "data_dir", "language"})

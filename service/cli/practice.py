@@ -23,9 +23,9 @@ from service.cli.options import (
     having,
 )
 from service.cli.play import EXIT_INTERRUPTED, play
-from service.cli.render.moves import number_in
 from service.cli.terminal import new_console
-from service.localisation import Texts
+from service.render.moves import number_in
+from service.text.localisation import Texts
 
 _MENU: Final = ("menu-next", "menu-again", "menu-list", "menu-match", "menu-leave")
 

@@ -8,7 +8,7 @@ import click
 from durak.v1 import standings_service_pb2 as api
 from durak.v1.standings_service_pb2_grpc import StandingsServiceStub
 from service.cli.connection import Connection, connecting
-from service.cli.render.texts import Names, Say, player_name, speak
+from service.render.texts import Names, Say, player_name, speak
 
 
 @click.command("ratings")

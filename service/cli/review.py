@@ -14,10 +14,10 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2 import BestResult, ReviewVerdict
 from durak.v1.table_pb2 import Move, TableView
 from service.cli.connection import Connection, connecting
-from service.cli.render.cards import in_colour
-from service.cli.render.table import names_in, trump_suit
-from service.cli.render.texts import Names, Say, speak
 from service.cli.terminal import new_console
+from service.render.cards import in_colour
+from service.render.table import names_in, trump_suit
+from service.render.texts import Names, Say, speak
 
 _RESULTS: Final = {
     BestResult.BEST_RESULT_WIN: "review-win",

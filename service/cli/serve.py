@@ -10,8 +10,8 @@ import click
 from eventstore import EmbeddedPostgres, migrate
 from service.cli.options import STORE_DATA
 from service.config import Config
+from service.rpc.telemetry import configure_logging
 from service.server import Running, serve_forever
-from service.telemetry import configure_logging
 
 
 @click.command()

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.control import Control
 from rich.segment import ControlType
 
-from service.cli.render.cards import in_colour
+from service.render.cards import in_colour
 
 Answer = tuple[str | None, float]
 """A line and when it came, by the monotonic clock in seconds; None: there are no more lines."""

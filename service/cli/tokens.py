@@ -8,7 +8,7 @@ import click
 
 from service.cli.options import KEY_DATA, config_of
 from service.config import Config
-from service.keys import DEVELOPMENT_KEY_FILE, DevelopmentKey
+from service.rpc.token_keys import DEVELOPMENT_KEY_FILE, DevelopmentKey
 
 
 def development_token(

@@ -11,7 +11,7 @@ import click
 from domain.audit import Cheat
 from domain.audit.verify import Outcome, Verification, verify
 from domain.cards import Card, name
-from domain.checkpoint import NoteError, VerifierKey
+from domain.transparency.checkpoint import NoteError, VerifierKey
 
 EXIT_REFUTED: Final = 1
 EXIT_UNPROVEN: Final = 4

@@ -8,13 +8,13 @@ from google.protobuf.message import DecodeError
 from google.protobuf.text_format import MessageToString
 
 from domain.cards import cards_in
-from domain.match import CorruptLogError, Match
-from domain.view import seats_in
+from domain.match.fold import CorruptLogError, Match
+from domain.match.view import seats_in
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.table_pb2 import PHASE_PLAYING
-from service.cli.render.cards import by_strength
-from service.cli.render.story import Part, Story
-from service.cli.render.texts import Say, printable
+from service.render.cards import by_strength
+from service.render.story import Part, Story
+from service.render.texts import Say, printable
 
 
 @dataclass(frozen=True, slots=True)

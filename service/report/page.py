@@ -24,9 +24,9 @@ from domain.audit.verify import Outcome, Verification, verify
 from domain.cards import Card, name
 from durak.v1.events_pb2 import Record, SeatTaken, TableOpened
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript
-from service.cli.render.texts import Names, Say, printable, settings_line, speak
+from service.render.texts import Names, Say, printable, settings_line, speak
 from service.report.frames import Frame, frames
-from service.spelling import CardTexts
+from service.text.card_text import CardTexts
 
 _FOLDER: Final = Path(__file__).parent
 _HASH: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")

@@ -10,9 +10,9 @@ from statistics import median
 from time import perf_counter
 
 from domain.audit import Stored, audit
-from domain.match import fold
+from domain.match.fold import fold
 from durak.v1.events_pb2 import Record
-from tests.domain.audit_matches import random_match
+from tests.domain.audit.audit_matches import random_match
 
 MATCHES = 60
 ROUNDS = 7

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from statistics import median
 
 from domain import bots
-from domain.decide import decide
-from domain.match import Match, fold
-from domain.refusal import Refusal
-from domain.tables import open_table, take_seat
-from domain.view import redact, seats_in, table_view, timestamp
+from domain.match.decide import decide
+from domain.match.fold import Match, fold
+from domain.match.refusal import Refusal
+from domain.match.seating import open_table, take_seat
+from domain.match.view import redact, seats_in, table_view, timestamp
 from durak.v1.events_pb2 import ActorKind, Event, Record
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import PHASE_PLAYING

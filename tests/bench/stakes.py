@@ -22,15 +22,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from domain import bots
-from domain.view import table_view
+from domain.match.view import table_view
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase
 from eventstore import EmbeddedPostgres, EventStore, migrate
-from service.calls import Call, Caller
 from service.config import Config
 from service.engine import Engine
-from service.limits import Limits
+from service.rpc.call import Call, Caller
+from service.rpc.limits import Limits
 
 TABLES, MATCHES = 64, 5
 ROUNDS = 5

@@ -19,7 +19,7 @@ from tests.service.collector import collecting
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
 METRIC = re.compile(r"\b(?:durak|rpc)_[a-z_]+")
-# One that is sent with the first call alone; tests/service/test_telemetry.py sees to it.
+# One that is sent with the first call alone; tests/service/rpc/test_telemetry.py sees to it.
 CALLS = "rpc_server_call_duration_seconds"
 
 

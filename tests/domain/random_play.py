@@ -6,12 +6,12 @@ import random
 from collections.abc import Iterator
 
 from domain.cards import Card, cards_in, deck_cards, mask_of
-from domain.clock import time_out
-from domain.decide import decide
-from domain.match import Match
-from domain.moves import legal_moves
-from domain.refusal import Refusal
-from domain.view import seats_in, timestamp
+from domain.match.decide import decide
+from domain.match.fold import Match
+from domain.match.moves import legal_moves
+from domain.match.refusal import Refusal
+from domain.match.timeouts import time_out
+from domain.match.view import seats_in, timestamp
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.settings_pb2 import Deck, Settings
 from durak.v1.table_pb2 import (

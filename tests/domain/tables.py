@@ -20,12 +20,12 @@ from typing import Any
 
 from domain.bots.playing import passing
 from domain.cards import CARDS, Card, cards_in, deck_cards, name
-from domain.clock import time_out
-from domain.decide import decide
-from domain.match import Match
-from domain.refusal import Refusal
-from domain.tables import leave, open_table, take_seat
-from domain.view import timestamp
+from domain.match.decide import decide
+from domain.match.fold import Match
+from domain.match.refusal import Refusal
+from domain.match.seating import leave, open_table, take_seat
+from domain.match.timeouts import time_out
+from domain.match.view import timestamp
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Dealt, DealtHand, Event, Finished, Outcome, Record
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from domain.dispute import Dispute, MatchFacts, facts_of, fold_dispute, open_dispute, rule, sign_off
-from domain.match import CorruptLogError
-from domain.refusal import Refusal
-from domain.view import timestamp
+from domain.match.fold import CorruptLogError
+from domain.match.refusal import Refusal
+from domain.match.view import timestamp
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1.errors_pb2 import ErrorReason
-from tests.domain.audit_matches import random_match
+from tests.domain.audit.audit_matches import random_match
 
 ID = bytes(range(16))
 ENDED_US = 1_000_000_000

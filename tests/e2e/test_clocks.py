@@ -16,7 +16,7 @@ import grpc
 import pytest
 from grpc import aio
 
-from domain.match import Match
+from domain.match.fold import Match
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import ActorKind, LeftReason, Outcome, Record
 from durak.v1.match_service_pb2_grpc import MatchServiceStub

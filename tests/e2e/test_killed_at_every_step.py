@@ -26,9 +26,9 @@ from durak.v1.table_pb2 import TableView
 from eventstore import EmbeddedPostgres, EventStore
 from tests.conftest import Database
 from tests.e2e.test_nothing_lost import Service
+from tests.service.matches.test_stakes import balances, staked
+from tests.service.matches.test_stakes_broken import Command, leave, quiet_replica, take_seat
 from tests.service.playing import Player, Playing, log_of, new_id, until
-from tests.service.test_stakes import balances, staked
-from tests.service.test_stakes_broken import Command, leave, quiet_replica, take_seat
 from tests.service.wire import Wire, wire_to_database
 
 STEPS_MOST = 60

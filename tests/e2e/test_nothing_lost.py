@@ -23,7 +23,7 @@ from google.rpc import error_details_pb2
 from grpc import aio
 
 from domain.audit import audit
-from domain.match import Match, fold
+from domain.match.fold import Match, fold
 from durak.v1 import match_service_pb2 as api
 from durak.v1 import match_service_pb2_grpc as api_grpc
 from durak.v1.events_pb2 import ActorKind, Record
@@ -31,8 +31,8 @@ from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase, TableView
 from eventstore import EmbeddedPostgres, EventStore, StoredRecord, TransferKind, verify
 from service.config import Config
-from service.errors import STATUS_KEY
-from service.keys import DevelopmentKey
+from service.rpc.errors import STATUS_KEY
+from service.rpc.token_keys import DevelopmentKey
 from tests.service.frame import answer_of
 from tests.service.playing import easy_move
 
@@ -55,7 +55,7 @@ SERVE = """
 import asyncio
 from service.config import Config
 from service.server import serve_forever
-from service.telemetry import configure_logging
+from service.rpc.telemetry import configure_logging
 config = Config()
 configure_logging(config)
 asyncio.run(serve_forever(config, lambda server: print(server.address, flush=True)))

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 from grpc import aio
 
-from domain.match import Match
+from domain.match.fold import Match
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2_grpc import MatchServiceStub

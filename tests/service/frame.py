@@ -16,15 +16,15 @@ from google.rpc import error_details_pb2
 from google.rpc.status_pb2 import Status
 from grpc import aio
 
-from service import calls
-from service.auth import Authenticator
 from service.config import Config
-from service.errors import STATUS_KEY
-from service.interceptor import Interceptor
-from service.keys import DevelopmentKey
-from service.limits import Limits
-from service.roles import Access
-from service.telemetry import Telemetry
+from service.rpc.authentication import Authenticator
+from service.rpc.authorization import Access
+from service.rpc.call import Call, current_call
+from service.rpc.errors import STATUS_KEY
+from service.rpc.interceptor import Interceptor
+from service.rpc.limits import Limits
+from service.rpc.telemetry import Telemetry
+from service.rpc.token_keys import DevelopmentKey
 
 SERVICE = "test.Frame"
 PLAYER = Access(roles=frozenset({"player"}), barred=frozenset({"auditor"}))
@@ -45,14 +45,14 @@ class Methods:
     """What the methods do; a test sets what it needs."""
 
     call: Callable[[str, Any], Awaitable[str]] | None = None
-    seen: list[calls.Call] = field(default_factory=list)
+    seen: list[Call] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     """How the streams ended, as their handlers saw it."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def unary(self, request: StringValue, context: Any) -> StringValue:
-        self.seen.append(calls.current())
+        self.seen.append(current_call())
         self.reached.set()
         if self.call is not None:
             return StringValue(value=await self.call(request.value, context))
@@ -60,7 +60,7 @@ class Methods:
 
     async def watch(self, request: StringValue, context: Any) -> AsyncIterator[StringValue]:
         """Sends the request back, and then nothing until it is told to go."""
-        self.seen.append(calls.current())
+        self.seen.append(current_call())
         try:
             yield request
             await self.go.wait()

@@ -15,7 +15,7 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc import aio
 
 from domain import bots
-from domain.match import Match, fold
+from domain.match.fold import Match, fold
 from durak.v1 import match_service_pb2 as api
 from durak.v1 import match_service_pb2_grpc as api_grpc
 from durak.v1.errors_pb2 import ErrorReason
@@ -26,17 +26,17 @@ from durak.v1.table_pb2 import Move, Phase, TableView
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EventStore, verify
 from eventstore import Limits as StoreLimits
-from service.auth import Authenticator
 from service.config import Config
 from service.engine import Engine
-from service.interceptor import Interceptor
-from service.keys import DevelopmentKey
-from service.limits import Limits
-from service.live_matches import system_now_us
-from service.match_service import add_to_server
-from service.standings_service import StandingsService
-from service.telemetry import open_telemetry
-from service.wallet_service import WalletService
+from service.matches.live_matches import system_now_us
+from service.matches.servicer import add_to_server
+from service.rpc.authentication import Authenticator
+from service.rpc.interceptor import Interceptor
+from service.rpc.limits import Limits
+from service.rpc.telemetry import open_telemetry
+from service.rpc.token_keys import DevelopmentKey
+from service.standings.servicer import StandingsService
+from service.wallet.servicer import WalletService
 
 KEY = DevelopmentKey(Ed25519PrivateKey.generate())
 SETTINGS = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL, draw_allowed=True)

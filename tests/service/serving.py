@@ -12,10 +12,10 @@ from grpc import aio
 from pydantic import SecretStr
 
 from eventstore import EventStore
-from service import note_keys
+from service.checkpoints import signing_keys
+from service.checkpoints.signing_keys import NoteKey
 from service.config import Config
-from service.keys import DevelopmentKey
-from service.note_keys import NoteKey
+from service.rpc.token_keys import DevelopmentKey
 from service.server import running
 from tests.conftest import Database
 
@@ -72,7 +72,7 @@ async def serving(database: Database, folder: Path, **settings: Any) -> AsyncIte
         caller_calls_per_second=0,
         **settings,
     )
-    note_key = note_keys.make(config.note_key_file, LOG_NAME)
+    note_key = signing_keys.make(config.note_key_file, LOG_NAME)
     async with running(config) as server, await EventStore.open(database.app_dsn) as store:
         assert server.development_key is not None
         async with aio.insecure_channel(server.address) as channel:

@@ -6,8 +6,8 @@ from datetime import UTC
 from itertools import groupby
 from uuid import UUID
 
-from domain.match import Match
-from domain.view import summary
+from domain.match.fold import Match
+from domain.match.view import summary
 from durak.v1.events_pb2 import Record
 from eventstore import (
     Append,
@@ -20,7 +20,7 @@ from eventstore import (
     TakeStake,
     first_hash,
 )
-from tests.domain.audit_matches import Told, random_match
+from tests.domain.audit.audit_matches import Told, random_match
 
 OPENING_COINS = 10_000_000
 

@@ -31,7 +31,7 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from eventstore import EmbeddedPostgres, StoreMisconfigured
 from service.config import Config
-from service.keys import KeySetError
+from service.rpc.token_keys import KeySetError
 from service.server import SERVICES, Running, StartError, running
 from tests.conftest import Database
 from tests.service.frame import refusal
@@ -342,7 +342,7 @@ SERVE = """
 import asyncio
 from service.config import Config
 from service.server import serve_forever
-from service.telemetry import configure_logging
+from service.rpc.telemetry import configure_logging
 config = Config()
 configure_logging(config)
 asyncio.run(serve_forever(config, lambda server: print(server.address, flush=True)))

@@ -13,14 +13,14 @@ from grpc import aio
 
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from durak.v1.rules_service_pb2_grpc import RulesServiceStub
-from service.auth import Authenticator
 from service.config import Config
-from service.errors import STATUS_KEY
-from service.interceptor import Interceptor
-from service.keys import DevelopmentKey
-from service.limits import Limits
+from service.rpc.authentication import Authenticator
+from service.rpc.errors import STATUS_KEY
+from service.rpc.interceptor import Interceptor
+from service.rpc.limits import Limits
+from service.rpc.telemetry import Telemetry
+from service.rpc.token_keys import DevelopmentKey
 from service.server import add_public_services
-from service.telemetry import Telemetry
 
 Metadata = tuple[tuple[str, str], ...]
 

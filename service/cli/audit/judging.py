@@ -12,14 +12,14 @@ import click
 
 from durak.v1 import audit_service_pb2 as api
 from eventstore import EventStore, WholeMatch
-from service.audit_messages import report_message
-from service.auditing import Auditors
+from service.audit.ledger_check import ledger_state
 from service.cli.audit.source import Access, auditing
 from service.cli.database import opened_store
 from service.cli.options import config_of
-from service.cli.render.audit import fault_lines, ledger_lines, report_lines
 from service.config import Config
-from service.ledger_state import ledger_state
+from service.judging.judge import Auditors
+from service.judging.messages import report_message
+from service.render.audit import fault_lines, ledger_lines, report_lines
 
 EXIT_FAULTS: Final = 1
 _TIME: Final = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])

@@ -10,13 +10,13 @@ import click
 from google.protobuf.json_format import MessageToDict
 
 from durak.v1 import audit_service_pb2 as api
-from service import note_keys
+from service.checkpoints import signing_keys
+from service.checkpoints.signing_keys import NoteKeyError
 from service.cli.audit.source import Access, auditing
 from service.cli.options import config_of
-from service.cli.render.table import open_table_lines
-from service.cli.render.texts import speak
 from service.cli.verify import read_key
-from service.note_keys import NoteKeyError
+from service.render.table import open_table_lines
+from service.render.texts import speak
 from service.report.page import NoTranscriptError, report
 
 
@@ -138,6 +138,6 @@ def report_command(
 def _own_key(data_dir: Path | None) -> str | None:
     """The newest public key of the key file, where there is one."""
     try:
-        return str(note_keys.read(config_of(data_dir).note_key_file)[0].verifier)
+        return str(signing_keys.read(config_of(data_dir).note_key_file)[0].verifier)
     except NoteKeyError:
         return None

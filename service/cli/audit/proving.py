@@ -7,8 +7,8 @@ from uuid import UUID
 
 import click
 
-from domain import checkpoint, merkle
-from domain.checkpoint import Checkpoint, NoteError, VerifierKey
+from domain.transparency import checkpoint, merkle
+from domain.transparency.checkpoint import Checkpoint, NoteError, VerifierKey
 from durak.v1 import audit_service_pb2 as api
 from service.cli.audit.source import Access, auditing
 from service.cli.verify import read_key

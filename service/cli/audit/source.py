@@ -16,16 +16,17 @@ import click
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.audit_service_pb2_grpc import AuditServiceStub
 from eventstore import EventStore, WholeMatch
-from service import transcripts, tree
-from service.audit_fields import TIME_FIRST, TIME_LAST
-from service.audit_messages import record_message, report_message, state_at
-from service.auditing import judge
+from service.audit import transcripts
+from service.audit.payouts import verify_payouts
+from service.audit.requests import TIME_FIRST, TIME_LAST
+from service.checkpoints import proofs
 from service.cli.client import Client
 from service.cli.connection import NAMES, OPTIONS, Connection, connection_of
 from service.cli.database import opened_store
 from service.cli.options import config_of, having
-from service.errors import Refused
-from service.payouts import verify_payouts
+from service.judging.judge import judge
+from service.judging.messages import record_message, report_message, state_at
+from service.rpc.errors import Refused
 
 PAGE_RECORDS: Final = 500
 Answer = TypeVar("Answer")
@@ -106,7 +107,7 @@ class Database:
         found.signed_at.FromDatetime(head.signed_at)
         if since_tree_size is not None and since_tree_size <= head.tree_size:
             nodes = self._store.checkpoints.nodes
-            proof = await tree.consistency_proof(since_tree_size, head.tree_size, nodes)
+            proof = await proofs.consistency_proof(since_tree_size, head.tree_size, nodes)
             found.consistency_hashes.extend(proof)
         return found
 

@@ -1,0 +1,1 @@
+"""The rules of a match: state, fold, decisions and views, as pure functions."""

@@ -1,0 +1,1 @@
+"""The transparency log of ended matches: Merkle tree and signed checkpoints."""

@@ -1,0 +1,1 @@
+"""Append to match streams and read them."""

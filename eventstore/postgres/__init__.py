@@ -1,0 +1,1 @@
+"""Connections, migrations and the embedded PostgreSQL server."""

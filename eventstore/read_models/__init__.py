@@ -1,0 +1,1 @@
+"""Tables computed from the streams: the lobby and the standings."""

@@ -1,0 +1,1 @@
+"""AuditService: open, verify and export matches, and check the ledger."""

@@ -1,0 +1,32 @@
+"""Transcripts: a match in one file, with its coins and its place in the signed tree."""
+
+from domain.audit.verify import FORMAT_VERSION
+from domain.transparency import merkle
+from durak.v1.transcript_pb2 import InclusionProof, Transcript, TranscriptRecord
+from eventstore import Checkpoints, Leaf, SignedHead, WholeMatch
+from service.checkpoints import proofs
+from service.judging.ledger_entries import entries_of
+from service.judging.messages import entry_messages
+
+
+async def export(match: WholeMatch, checkpoints: Checkpoints) -> bytes:
+    """The file. Without a proof where the match is in no checkpoint. Raises TreeBrokenError."""
+    transcript = Transcript(
+        format_version=FORMAT_VERSION,
+        match_id=match.match_id.bytes,
+        records=[TranscriptRecord(record=one.record, hash=one.hash) for one in match.records],
+        ledger=entry_messages(entries_of(match.records, match.transfers)),
+    )
+    head = await checkpoints.latest()
+    leaf = await checkpoints.leaf_of(match.match_id)
+    if head is not None and leaf is not None and leaf.leaf_index < head.tree_size:
+        transcript.inclusion.CopyFrom(await inclusion(leaf, head, checkpoints))
+        transcript.checkpoint = head.note
+    return transcript.SerializeToString(deterministic=True)
+
+
+async def inclusion(leaf: Leaf, head: SignedHead, checkpoints: Checkpoints) -> InclusionProof:
+    """The proof that a leaf is in the tree of a checkpoint. Raises TreeBrokenError."""
+    hashes = await proofs.inclusion_proof(leaf.leaf_index, head.tree_size, checkpoints.nodes)
+    assert all(len(one) == merkle.HASH_SIZE_BYTES for one in hashes)
+    return InclusionProof(leaf_index=leaf.leaf_index, tree_size=head.tree_size, hashes=hashes)

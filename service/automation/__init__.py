@@ -1,0 +1,1 @@
+"""What acts without a player: the clock and the bots."""

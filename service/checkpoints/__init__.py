@@ -1,0 +1,1 @@
+"""Sign, publish and prove the transparency log of ended matches."""

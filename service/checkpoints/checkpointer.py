@@ -1,0 +1,122 @@
+"""The checkpointer: numbers ended matches, signs the head of their tree, and publishes it.
+
+Every replica runs one; they take turns, and the database lets one at a time. Before it signs or
+publishes it holds the tree of the database against what was signed and published before: a tree
+that did not grow out of that one is neither signed nor published, and the log says so.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from domain.transparency import checkpoint, merkle
+from domain.transparency.checkpoint import Checkpoint, NoteError
+from durak.v1.table_pb2 import PHASE_ENDED
+from eventstore import EventStore, StoreError, Turn
+from service.checkpoints import proofs, signing_keys
+from service.checkpoints.proofs import Nodes, TreeBrokenError
+from service.checkpoints.publishing import places
+from service.checkpoints.signing_keys import NoteKey, NoteKeyError
+from service.config import Config
+
+_log = structlog.get_logger(__name__)
+
+
+class Checkpointer:
+    """Grows the tree and signs it, every few seconds where there is something new."""
+
+    def __init__(self, store: EventStore, config: Config) -> None:
+        """Sign with the keys of `config.note_key_file`, read anew each time.
+
+        Raises OSError for an object path that makes none.
+        """
+        self._store = store
+        self._config = config
+        self._places = places(config)
+        self._trouble = ""
+
+    @property
+    def is_failing(self) -> bool:
+        """The last attempt has failed."""
+        return bool(self._trouble)
+
+    async def run(self) -> None:
+        """Work until cancelled. What fails is logged, once, and tried again."""
+        while True:
+            try:
+                await self.work()
+            except (StoreError, NoteKeyError, NoteError, TreeBrokenError, OSError) as error:
+                self._complain(error)
+            else:
+                self._trouble = ""
+            await asyncio.sleep(self._config.checkpoint_interval_seconds)
+
+    async def work(self) -> None:
+        """Number all that waits, sign, and publish.
+
+        Raises StoreError, NoteKeyError, TreeBrokenError or OSError.
+        """
+        keys = await asyncio.to_thread(signing_keys.read, self._config.note_key_file)
+        published = await self._check_published()
+        more: bool | None = True
+        while more:
+            more = await self._store.checkpoints.take_turn(lambda turn: self._grow(turn, keys))
+        await self._publish(published)
+
+    async def _grow(self, turn: Turn, keys: Sequence[NoteKey]) -> bool:
+        """Add what waits, and sign; whether there may be more."""
+        latest = await turn.latest()
+        if latest is not None:
+            await check_grown(latest.note, turn.tree_size, turn.nodes)
+        growing = await proofs.compact_range(turn.tree_size, turn.nodes)
+        limit = self._config.checkpoint_batch_matches
+        ended = await turn.waiting(PHASE_ENDED, limit)
+        nodes = []
+        for match_id, version, head_hash in ended:
+            leaf = merkle.match_leaf(match_id.bytes, version, head_hash)
+            nodes += growing.append(merkle.leaf_hash(leaf))
+        await turn.add(ended, nodes)
+        if ended or latest is None or not _signed_by(latest.note, keys):
+            head = Checkpoint(keys[0].name, growing.size, growing.root())
+            await turn.sign(signing_keys.signed(head.text(), keys))
+        return len(ended) == limit
+
+    async def _check_published(self) -> list[str | None]:
+        """What lies at each place. Raises TreeBrokenError where the tree did not grow out of it."""
+        published = [await place.read() for place in self._places]
+        for note in published:
+            if note is not None:
+                size = await self._store.checkpoints.size()
+                await check_grown(note, size, self._store.checkpoints.nodes)
+        return published
+
+    async def _publish(self, published: Sequence[str | None]) -> None:
+        latest = await self._store.checkpoints.latest()
+        for place, note in zip(self._places, published, strict=True):
+            if latest is not None and latest.note != note:
+                await place.write(latest)
+
+    def _complain(self, error: Exception) -> None:
+        trouble = f"{type(error).__name__}: {error}"
+        if trouble != self._trouble:
+            self._trouble = trouble
+            _log.error("no checkpoint", error=trouble)
+
+
+async def check_grown(note: str, size: int, nodes: Nodes) -> None:
+    """Check that the tree of `size` leaves grew out of that of a note. Raises TreeBrokenError."""
+    old = Checkpoint.parse(checkpoint.split(note)[0])
+    if old.size > size:
+        raise TreeBrokenError(f"the tree has {size} leaves, but {old.size} were signed for")
+    proof = await proofs.consistency_proof(old.size, size, nodes)
+    root = await proofs.root(size, nodes)
+    if not merkle.verify_consistency(old.size, size, proof, old.root, root):
+        raise TreeBrokenError(f"the first {old.size} leaves are not those that were signed for")
+
+
+def _signed_by(note: str, keys: Sequence[NoteKey]) -> bool:
+    """Whether exactly these keys have signed the note."""
+    signatures = checkpoint.split(note)[1]
+    there = {(name, raw[:4]) for name, raw in signatures}
+    return there == {(key.name, key.verifier.key_id) for key in keys}

@@ -1,0 +1,138 @@
+"""The keys that checkpoints are signed with: made, rotated, read from one file.
+
+The file has a line for each key, as golang.org/x/mod/sumdb/note writes signing keys:
+``PRIVATE+KEY+<name>+<key id>+<base64 of 0x01 ‖ 32 bytes>``. The first is the newest; all sign, so
+that while a key is rotated whoever knows the old one alone still finds its signature.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from domain.transparency import checkpoint
+from domain.transparency.checkpoint import NoteError, VerifierKey
+
+_PREFIX: Final = "PRIVATE+KEY+"
+_ED25519: Final = b"\x01"
+
+
+class NoteKeyError(Exception):
+    """The keys cannot be read or made; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteKey:
+    """A key and the name that it signs under."""
+
+    name: str
+    private_key: Ed25519PrivateKey
+
+    @classmethod
+    def generate(cls, name: str) -> Self:
+        """A new key. Raises NoteKeyError for what cannot be a name."""
+        key = cls(name, Ed25519PrivateKey.generate())
+        try:
+            _ = key.verifier
+        except NoteError as error:
+            raise NoteKeyError(str(error)) from error
+        return key
+
+    @property
+    def verifier(self) -> VerifierKey:
+        """The public key, which is handed round."""
+        return VerifierKey.of(self.name, self.private_key)
+
+    def line(self) -> str:
+        """The key as it stands in the file."""
+        data = base64.b64encode(_ED25519 + self.private_key.private_bytes_raw()).decode()
+        return f"{_PREFIX}{self.name}+{self.verifier.key_id.hex()}+{data}"
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        """Read a line of the file. Raises NoteKeyError."""
+        name, _, rest = line.removeprefix(_PREFIX).partition("+")
+        key_id, _, data = rest.partition("+")
+        try:
+            raw = base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            raw = b""
+        if not line.startswith(_PREFIX) or raw[:1] != _ED25519 or len(raw) != 33:
+            raise NoteKeyError("a line is not a signing key of Ed25519")
+        key = cls(name, Ed25519PrivateKey.from_private_bytes(raw[1:]))
+        try:
+            fits = key.verifier.key_id.hex() == key_id
+        except NoteError as error:
+            raise NoteKeyError(str(error)) from error
+        if not fits:
+            raise NoteKeyError("a key's id does not fit its name and bytes")
+        return key
+
+
+def read(path: Path) -> list[NoteKey]:
+    """The keys of a file, the newest first. Raises NoteKeyError, also where there are none."""
+    try:
+        mode = path.stat().st_mode
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise NoteKeyError(f"the checkpoint key cannot be read: {error}") from error
+    if mode & 0o077:
+        raise NoteKeyError(f"others can read {path}: chmod 600 {path}")
+    keys = [NoteKey.parse(line) for line in lines if line]
+    if not keys or len({key.name for key in keys}) != 1:
+        raise NoteKeyError(f"{path} must have keys, and all of one name")
+    return keys
+
+
+def make(path: Path, name: str) -> NoteKey:
+    """Make the first key of a new file. Raises NoteKeyError where there is one."""
+    key = NoteKey.generate(name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, [key], os.O_EXCL)
+    except FileExistsError:
+        raise NoteKeyError(f"{path} is there already: `durak key rotate` changes it") from None
+    return key
+
+
+def rotate(path: Path) -> NoteKey:
+    """Put a new key of the same name before those of a file. Raises NoteKeyError."""
+    keys = read(path)
+    key = NoteKey.generate(keys[0].name)
+    _replace(path, [key, *keys])
+    return key
+
+
+def retire(path: Path) -> list[NoteKey]:
+    """Drop all keys of a file but the newest; gives those dropped. Raises NoteKeyError."""
+    newest, *old = read(path)
+    _replace(path, [newest])
+    return old
+
+
+def signed(text: str, keys: Sequence[NoteKey]) -> str:
+    """A note of this text, signed by all keys, the newest first."""
+    first, *others = keys
+    note = checkpoint.sign(text, first.name, first.private_key)
+    for key in others:
+        note = checkpoint.cosign(note, key.name, key.private_key)
+    return note
+
+
+def _replace(path: Path, keys: Sequence[NoteKey]) -> None:
+    fresh = path.with_name(f"{path.name}.new")
+    _write(fresh, keys, os.O_TRUNC)
+    fresh.replace(path)
+
+
+def _write(path: Path, keys: Sequence[NoteKey], flag: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.writelines(f"{key.line()}\n" for key in keys)
+        file.flush()
+        os.fsync(file.fileno())

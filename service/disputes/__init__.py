@@ -1,0 +1,1 @@
+"""DisputeService: complaints, evidence, rulings and corrections."""

@@ -1,0 +1,1 @@
+"""Audit tools that AuditService and DisputeService share."""

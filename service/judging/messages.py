@@ -1,0 +1,136 @@
+"""Audits, open tables and ledger entries as the contract has them."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from google.protobuf.message import DecodeError
+
+from domain.audit import AuditReport, Cheat, Finding, LedgerEntry, Severity, Verdict
+from domain.cards import cards_in
+from domain.match.fold import CorruptLogError, Match, fold
+from domain.match.moves import legal_moves
+from domain.match.view import table_view, timestamp
+from durak.v1 import audit_service_pb2 as api
+from durak.v1 import errors_pb2 as reasons
+from durak.v1.events_pb2 import Record
+from durak.v1.transcript_pb2 import LedgerEntry as LedgerEntryMessage
+from eventstore import StoredRecord, WholeMatch, first_hash
+from service.matches.records import read_records
+from service.rpc.errors import refuse
+
+_SEVERITIES = {
+    Severity.FAULT: api.FINDING_SEVERITY_FAULT,
+    Severity.NOTE: api.FINDING_SEVERITY_NOTE,
+}
+
+
+def report_message(match_id: UUID, report: AuditReport) -> api.AuditReport:
+    """The report of a match."""
+    facts = report.facts
+    return api.AuditReport(
+        match_id=str(match_id),
+        ok=report.ok,
+        findings=map(finding_message, report.findings),
+        illegal_plays=map(_illegal_play, report.cheats),
+        verdicts=map(_verdict, report.verdicts),
+        head_version=facts.head_version,
+        head_hash=facts.head_hash,
+        ended=facts.is_ended,
+        outcome=facts.outcome,  # type: ignore[arg-type] # by number
+        share_coins=facts.shares,
+    )
+
+
+def finding_message(finding: Finding) -> api.Finding:
+    """One finding."""
+    return api.Finding(
+        kind=finding.kind.value,
+        severity=_SEVERITIES[finding.severity],
+        clause=finding.clause,
+        version=finding.version,
+        seat=finding.seat,
+        expected=finding.expected,
+        found=finding.found,
+    )
+
+
+def _illegal_play(cheat: Cheat) -> api.IllegalPlay:
+    return api.IllegalPlay(
+        version=cheat.version,
+        seat=cheat.seat,
+        card=cheat.card,  # type: ignore[arg-type] # by number
+        clause=cheat.clause,
+        caught_by=cheat.caught_by,
+    )
+
+
+def _verdict(verdict: Verdict) -> api.ChallengeVerdict:
+    return api.ChallengeVerdict(
+        version=verdict.version,
+        accuser=verdict.accuser,
+        play_version=verdict.play_version,
+        accused=verdict.accused,
+        clause=verdict.clause,
+        upheld=verdict.upheld,
+    )
+
+
+def open_state(match: Match) -> api.OpenState:
+    """The table with all cards open. For auditors alone: `table_view` is for everybody else."""
+    return api.OpenState(
+        view=table_view(match, None),
+        seats=[
+            api.OpenSeat(seat=seat, hand=cards_in(hand), moves=legal_moves(match, seat))
+            for seat, hand in enumerate(match.hands)
+        ],
+        stock=reversed(match.stock),
+        discarded=cards_in(match.discard),
+        illegal_plays=sorted(match.cheats),
+    )
+
+
+def state_at(match: WholeMatch, version: int) -> api.OpenState:
+    """The open table at a version. Raises Refused LOG_CORRUPT."""
+    try:
+        return open_state(fold(read_records(match.records[:version], first_hash(match.match_id))))
+    except (CorruptLogError, DecodeError) as error:
+        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match.match_id)) from error
+
+
+def record_message(stored: StoredRecord) -> api.StoredRecord:
+    """A record with what stands beside it."""
+    return api.StoredRecord(
+        version=stored.version,
+        stored=stored.record,
+        hash=stored.hash,
+        record=read_record(stored),
+    )
+
+
+def read_record(stored: StoredRecord) -> Record | None:
+    """The record that the stored bytes are, or None where they are none."""
+    try:
+        return Record.FromString(stored.record)
+    except DecodeError:
+        return None
+
+
+def readable_records(stored: Iterable[StoredRecord]) -> list[Record]:
+    """The records, but for those that are none: the audit says so."""
+    return [record for one in stored if (record := read_record(one)) is not None]
+
+
+def entry_messages(entries: Iterable[LedgerEntry]) -> list[LedgerEntryMessage]:
+    """Ledger entries as transcripts have them."""
+    return [
+        LedgerEntryMessage(
+            transfer_id=entry.transfer_id,
+            kind=entry.kind,  # type: ignore[arg-type] # by number
+            match_id=entry.match_id,
+            version=entry.version,
+            player_id=entry.player_id,
+            coins=entry.coins,
+            time=timestamp(entry.time_us),
+        )
+        for entry in entries
+    ]

@@ -1,0 +1,1 @@
+"""MatchService and the live engine behind it: commands, watches and sessions."""

@@ -1,0 +1,59 @@
+"""Stored records: made from what a command decided, and read back from the log."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from domain.match.fold import CorruptLogError, Match
+from domain.match.view import set_time
+from durak.v1.events_pb2 import Event, Record
+from eventstore import StoredRecord, next_hash
+from service.matches.commands import Command
+
+
+def records_of(
+    match: Match, command: Command, events: Sequence[Event], now_us: int
+) -> list[Record]:
+    """The records of one command's events, right after the state that it was decided on.
+
+    `now_us` is in microseconds since the epoch, and not earlier than the record before.
+    """
+    common = Record()
+    common.match_id = command.match_id
+    set_time(common.time, now_us)
+    common.actor_kind = command.actor_kind
+    common.actor_id = command.actor_id
+    common.request_id = command.request_id
+    common.trace_id = command.trace_id
+    records = []
+    for version, event in enumerate(events, start=match.version + 1):
+        record = Record()
+        record.CopyFrom(common)
+        record.version = version
+        record.event.CopyFrom(event)
+        records.append(record)
+    return records
+
+
+def read_records(stored: Sequence[StoredRecord], previous_hash: bytes) -> list[Record]:
+    """Records of the log, whose hashes must go on from `previous_hash`. Raises CorruptLogError."""
+    records = []
+    link = previous_hash
+    for version, data, there in stored:
+        link = next_hash(link, data)
+        if link != there:
+            raise CorruptLogError(f"the hash chain breaks at version {version}")
+        records.append(Record.FromString(data))
+    return records
+
+
+def by_command(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """The records in groups, one for each command that made them."""
+    for _, group in groupby(records, key=_command_of):
+        yield list(group)
+
+
+def _command_of(record: Record) -> tuple[int, str, bytes, int, int]:
+    # Bots and the clock have no request id. Two of their commands have the same time only where the
+    # system's clock stood still or went back, and then watchers miss a view in between, no event.
+    time = record.time
+    return record.actor_kind, record.actor_id, record.request_id, time.seconds, time.nanos

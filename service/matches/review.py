@@ -1,0 +1,107 @@
+"""Reviews of matches that are over: who may have one, and how much thinking it may take."""
+
+import time
+from typing import Final
+
+from domain.endgame import Value
+from domain.endgame.review import Judged, Played
+from domain.practice.notation import to_contract
+from durak.v1 import errors_pb2 as reasons
+from durak.v1 import match_service_pb2 as api
+from durak.v1.table_pb2 import Phase
+from service.matches.live_matches import LiveMatches
+from service.rpc.call import Caller
+from service.rpc.errors import refuse
+from service.workers.pool import LateThoughtError, NoThoughtError, Thinkers
+from service.workers.tasks import find_endings, judge_move
+
+_RESULTS: Final = {
+    Value.LOSS: api.BestResult.BEST_RESULT_LOSS,
+    Value.DRAW: api.BestResult.BEST_RESULT_DRAW,
+    Value.WIN: api.BestResult.BEST_RESULT_WIN,
+    None: api.BestResult.BEST_RESULT_UNSPECIFIED,
+}
+
+
+class Reviews:
+    """Makes reviews, a few at a time and one for each caller; moves are judged one by one.
+
+    So the thoughts of bots come between, and a review that nobody waits for any more ends soon.
+    """
+
+    def __init__(self, matches: LiveMatches, thinkers: Thinkers) -> None:
+        """Review these matches, thinking there."""
+        self._matches = matches
+        self._thinkers = thinkers
+        self._callers: set[str] = set()
+
+    async def review(self, match_id: bytes, caller: Caller) -> list[api.ReviewedMove]:
+        """The moves of a match (its id: 16 bytes) that can be judged, as they were made.
+
+        Raises Refused MATCH_NOT_FOUND, NOT_SEATED, MATCH_NOT_ENDED, or OVERLOADED.
+        """
+        with self._matches.pinned(match_id) as live:
+            await live.submit(live.catch_up)
+            name = str(live.stream_id)
+            if not live.match.version:
+                raise refuse(reasons.ERROR_REASON_MATCH_NOT_FOUND, match_id=name)
+            is_seated = live.match.table.seat_of(caller.subject) is not None
+            if not is_seated and "auditor" not in caller.roles:
+                raise refuse(reasons.ERROR_REASON_NOT_SEATED, match_id=name)
+            if live.match.phase != Phase.PHASE_ENDED:
+                raise refuse(reasons.ERROR_REASON_MATCH_NOT_ENDED, match_id=name)
+            stream_id = live.stream_id
+        is_full = len(self._callers) >= self._matches.config.reviews_limit
+        if is_full or caller.subject in self._callers:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        self._callers.add(caller.subject)
+        try:
+            stored = await self._matches.store.read(stream_id)
+            return await self._judge([one.record for one in stored])
+        except NoThoughtError as error:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED) from error
+        finally:
+            self._callers.remove(caller.subject)
+
+    async def _judge(self, records: list[bytes]) -> list[api.ReviewedMove]:
+        config = self._matches.config
+        end = time.monotonic() + config.review_seconds
+        found = await self._thinkers.think(config.review_seconds, find_endings, records)
+        judged = []
+        # The last moves come first: they are the easiest, and every one of them shall be decided.
+        for played in reversed(found):
+            left = end - time.monotonic()
+            try:
+                verdict = await self._thinkers.think(
+                    left, judge_move, played, config.review_positions
+                )
+            except LateThoughtError:
+                verdict = Judged()
+            judged.append(_message(played, verdict))
+        return judged[::-1]
+
+
+def _message(played: Played, judged: Judged) -> api.ReviewedMove:
+    better = judged.better
+    better_move = None if better is None else to_contract(better)
+    message = api.ReviewedMove(
+        version=played.version,
+        seat=played.seat,
+        move=to_contract(played.move),
+        by_clock=played.by_clock,
+        verdict=_verdict(judged),
+        before=_RESULTS[judged.before],
+        after=_RESULTS[judged.after],
+        better_move=better_move,
+    )
+    if better is not None and better_move is None:
+        message.better_to_wait = True
+    return message
+
+
+def _verdict(judged: Judged) -> api.ReviewVerdict.ValueType:
+    if judged.before is None or judged.after is None:
+        return api.ReviewVerdict.REVIEW_VERDICT_UNDECIDED
+    if judged.after < judged.before:
+        return api.ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
+    return api.ReviewVerdict.REVIEW_VERDICT_KEPT

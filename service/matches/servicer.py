@@ -1,0 +1,172 @@
+"""MatchService: the calls of the contract, each a line to the part that does the work."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import grpc
+from grpc import aio
+
+from durak.v1 import match_service_pb2 as api
+from durak.v1 import match_service_pb2_grpc as api_grpc
+from durak.v1.match_service_pb2 import DESCRIPTOR
+from durak.v1.table_pb2 import TableView
+from service.matches import requests
+from service.matches.desk import Desk
+from service.matches.live_matches import LiveMatches
+from service.matches.review import Reviews
+from service.matches.session import Session
+from service.matches.watch import Watches
+from service.rpc.call import current_call
+from service.rpc.limits import Limits
+from service.rpc.page_tokens import make_token, read_token
+
+Context = aio.ServicerContext[Any, Any]
+
+_PAGE_SIZE: Final = 20
+_PAGE_SIZE_MAX: Final = 100
+
+
+class MatchService(api_grpc.MatchServiceServicer):
+    """The servicer. Whatever it raises, the interceptor turns into a status."""
+
+    def __init__(
+        self,
+        matches: LiveMatches,
+        desk: Desk,
+        watches: Watches,
+        reviews: Reviews,
+        limits: Limits,
+    ) -> None:
+        """Serve these matches; see engine.py."""
+        self._matches = matches
+        self._desk = desk
+        self._watches = watches
+        self._reviews = reviews
+        self._limits = limits
+
+    async def OpenTable(
+        self, request: api.OpenTableRequest, context: Context
+    ) -> api.OpenTableResponse:
+        """Open a table."""
+        return api.OpenTableResponse(view=await self._take("open_table", request))
+
+    async def TakeSeat(
+        self, request: api.TakeSeatRequest, context: Context
+    ) -> api.TakeSeatResponse:
+        """Sit the caller down."""
+        return api.TakeSeatResponse(view=await self._take("take_seat", request))
+
+    async def SeatBot(self, request: api.SeatBotRequest, context: Context) -> api.SeatBotResponse:
+        """Sit a bot down."""
+        return api.SeatBotResponse(view=await self._take("seat_bot", request))
+
+    async def LeaveMatch(
+        self, request: api.LeaveMatchRequest, context: Context
+    ) -> api.LeaveMatchResponse:
+        """Give up the caller's seat."""
+        return api.LeaveMatchResponse(view=await self._take("leave_match", request))
+
+    async def CancelTable(
+        self, request: api.CancelTableRequest, context: Context
+    ) -> api.CancelTableResponse:
+        """Close a table before the deal."""
+        return api.CancelTableResponse(view=await self._take("cancel_table", request))
+
+    async def Play(self, request: api.PlayRequest, context: Context) -> api.PlayResponse:
+        """Make a move."""
+        return api.PlayResponse(view=await self._take("play", request))
+
+    async def Rematch(self, request: api.RematchRequest, context: Context) -> api.RematchResponse:
+        """Play a finished match again."""
+        return api.RematchResponse(view=await self._take("rematch", request))
+
+    def _take(self, kind: str, request: object) -> "asyncio.Future[TableView]":
+        return self._desk.takes[kind](request, current_call(), "")
+
+    async def GetMatch(
+        self, request: api.GetMatchRequest, context: Context
+    ) -> api.GetMatchResponse:
+        """The table as the caller sees it, newest state of the log."""
+        live = self._matches.get(requests.get_match(request))
+        player_id = current_call().caller.subject
+        return api.GetMatchResponse(view=await live.submit(lambda: live.look(player_id)))
+
+    async def ListMatches(
+        self, request: api.ListMatchesRequest, context: Context
+    ) -> api.ListMatchesResponse:
+        """A page of matches, newest first."""
+        requests.list_matches(request)
+        caller_id = current_call().caller.subject
+        size = request.page_size or _PAGE_SIZE
+        after = read_token(request, caller_id)
+        rows = await self._matches.store.list_matches(
+            statuses=[request.phase] if request.phase else None,
+            player=caller_id if request.mine else None,
+            after=after,
+            limit=size + 1,  # one more tells whether there is another page
+        )
+        page = rows[:size]
+        more = len(rows) > size
+        return api.ListMatchesResponse(
+            matches=[api.MatchSummary.FromString(row.summary) for row in page],
+            next_page_token=make_token(page[-1], request, caller_id) if more else "",
+        )
+
+    async def ReviewMatch(
+        self, request: api.ReviewMatchRequest, context: Context
+    ) -> api.ReviewMatchResponse:
+        """Judge the moves of a match that is over."""
+        match_id = requests.review_match(request)
+        moves = await self._reviews.review(match_id, current_call().caller)
+        return api.ReviewMatchResponse(moves=moves)
+
+    async def WatchMatch(  # type: ignore[override] # as the streams of grpc.aio may be written
+        self, request: api.WatchMatchRequest, context: Context
+    ) -> None:
+        """Send the events of a match, those to come included, already serialized."""
+        match_id = requests.watch_match(request)
+        watch = self._watches.watch(
+            current_call().caller,
+            match_id,
+            request.after_version,
+            include_views=request.include_views,
+        )
+        await _open(context)
+        await watch.run(context.write)
+
+    async def PlaySession(  # type: ignore[override]
+        self, request_iterator: AsyncIterator[bytes], context: Context
+    ) -> None:
+        """Commands and watches on one stream, both ways serialized."""
+        session = Session(self._desk, self._watches, self._limits, current_call())
+        await _open(context)
+        await session.run(request_iterator, context.write)
+
+
+async def _open(context: Context) -> None:
+    # With the first message instead, a stream that is cut off while that message waits for its
+    # reader could not be given a status any more.
+    await context.send_initial_metadata(())
+
+
+def add_to_server(servicer: MatchService, server: aio.Server) -> None:
+    """Register the servicer: as the generated function does, but for the bytes of the streams."""
+    service = DESCRIPTOR.services_by_name["MatchService"]
+    handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+    for method in service.methods:
+        behaviour = getattr(servicer, method.name)
+        request: Any = getattr(api, method.input_type.name)
+        response: Any = getattr(api, method.output_type.name)
+        if method.name == "PlaySession":
+            handlers[method.name] = grpc.stream_stream_rpc_method_handler(behaviour, bytes, bytes)
+        elif method.name == "WatchMatch":
+            handlers[method.name] = grpc.unary_stream_rpc_method_handler(
+                behaviour, request.FromString, bytes
+            )
+        else:
+            handlers[method.name] = grpc.unary_unary_rpc_method_handler(
+                behaviour, request.FromString, response.SerializeToString
+            )
+    name = service.full_name
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))

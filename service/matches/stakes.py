@@ -1,0 +1,61 @@
+"""Stakes (R12): which coins move with the events of a command, in the same transaction."""
+
+from collections.abc import Sequence
+
+from domain.match.fold import Match
+from domain.match.table import Table
+from durak.v1 import errors_pb2 as reasons
+from durak.v1.events_pb2 import Event, Finished
+from eventstore import CoinMove, InsufficientCoins, Ledger, ReturnStake, Settle, TakeStake
+from service.config import Config
+from service.rpc.errors import Refused, refuse
+
+
+def coin_moves(before: Match, after: Match, events: Sequence[Event]) -> list[CoinMove]:
+    """What the events between two states of a match do to the coins; nothing at a free table.
+
+    Sitting down takes the stake (R12.2), giving the seat up returns it, and the end, whatever
+    caused it, pays out the shares that `finished` names (R12.3 to R12.6).
+    """
+    stake = after.table.settings.stake_coins
+    if not stake:
+        return []
+    moves: list[CoinMove] = []
+    for event in events:
+        match event.WhichOneof("kind"):
+            case "seat_taken":
+                moves.append(TakeStake(event.seat_taken.player_id, stake))
+            case "seat_vacated":
+                moves.append(ReturnStake(_player(before.table, event.seat_vacated.seat)))
+            case "finished" if event.finished.results:  # nobody sat: there is no bank
+                moves.append(Settle(_shares(after.table, event.finished)))
+    return moves
+
+
+def _shares(table: Table, finished: Finished) -> dict[str, int]:
+    return {_player(table, result.seat): result.share_coins for result in finished.results}
+
+
+def _player(table: Table, number: int) -> str:
+    """Who sits on a taken seat: a person, since bots do not sit at staked tables (R12.7)."""
+    seat = table.seats[number]
+    assert seat is not None
+    assert not seat.is_bot
+    return seat.player_id
+
+
+async def open_accounts(ledger: Ledger, moves: Sequence[CoinMove], config: Config) -> None:
+    """Give everybody who sits down at a staked table for the first time their opening balance."""
+    for move in moves:
+        if isinstance(move, TakeStake):
+            await ledger.open_account(move.player, config.opening_balance_coins)
+
+
+def too_few_coins(error: InsufficientCoins) -> Refused:
+    """What the player is told whose balance is below the stake (R12.2)."""
+    return refuse(
+        reasons.ERROR_REASON_INSUFFICIENT_COINS,
+        clause="R12.2",
+        balance_coins=str(error.available),
+        stake_coins=str(error.needed),
+    )

@@ -1,0 +1,1 @@
+"""PracticeService: endgame puzzles to solve without a login."""

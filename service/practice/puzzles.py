@@ -1,0 +1,47 @@
+"""The puzzles that are served: read from domain/practice/puzzles, ready to be played."""
+
+import asyncio
+import tomllib
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+from domain.endgame import Move as EndgameMove
+from domain.practice import Attempt, Puzzle, Started, attempt, parse, start
+
+_PACKAGE: Final = "domain.practice"
+_FOLDER: Final = "puzzles"
+_SUFFIX: Final = ".toml"
+
+
+class Puzzles:
+    """All puzzles by id, the easiest first; what came of a choice is remembered.
+
+    Raises PuzzleError where a file is no puzzle.
+    """
+
+    def __init__(self, *, attempts_remembered: int) -> None:
+        """Read the files, and fold the match of each puzzle up to its choice."""
+        found = sorted(read_puzzles(), key=lambda puzzle: (puzzle.difficulty, puzzle.id))
+        self.by_id = {puzzle.id: puzzle for puzzle in found}
+        self.started: dict[str, Started] = {puzzle.id: start(puzzle) for puzzle in found}
+        self._attempt = lru_cache(maxsize=attempts_remembered)(self._think)
+        self._thinking = asyncio.Lock()
+
+    async def attempt(self, puzzle: Puzzle, choice: EndgameMove) -> Attempt:
+        """What comes of a choice. Thinks outside the event loop, about one choice at a time."""
+        async with self._thinking:
+            return await asyncio.to_thread(self._attempt, puzzle.id, choice)
+
+    def _think(self, puzzle_id: str, choice: EndgameMove) -> Attempt:
+        return attempt(self.by_id[puzzle_id], self.started[puzzle_id], choice)
+
+
+def read_puzzles() -> list[Puzzle]:
+    """The puzzles of the data files, by name. Raises PuzzleError."""
+    folder = files(_PACKAGE).joinpath(_FOLDER)
+    return [
+        parse(file.name.removesuffix(_SUFFIX), tomllib.loads(file.read_text("utf-8")))
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.endswith(_SUFFIX)
+    ]

@@ -1,0 +1,42 @@
+"""Check the fields of PracticeService's requests. See `service.rpc.validation`."""
+
+from durak.v1 import practice_service_pb2 as api
+from service.rpc.validation import Faults, check_language, check_move
+
+PUZZLE_ID_LIMIT_CHARS = 64
+
+
+def list_puzzles(request: api.ListPuzzlesRequest) -> None:
+    """Check `language`, `page_size` and the length of `page_token`."""
+    faults = Faults()
+    check_language(faults, request.language)
+    faults.page(request.page_size, request.page_token)
+    faults.check()
+
+
+def get_puzzle(request: api.GetPuzzleRequest) -> None:
+    """Check `puzzle_id` and `language`."""
+    faults = Faults()
+    check_language(faults, request.language)
+    _puzzle_id(faults, request.puzzle_id)
+    faults.check()
+
+
+def try_move(request: api.TryMoveRequest) -> None:
+    """Check `puzzle_id` and `language`, and that the choice is one, with cards that exist."""
+    faults = Faults()
+    check_language(faults, request.language)
+    _puzzle_id(faults, request.puzzle_id)
+    match request.WhichOneof("choice"):
+        case "move":
+            check_move(faults, request.move)
+        case None:
+            faults.add("choice", "is required: a move, or to wait")
+    faults.check()
+
+
+def _puzzle_id(faults: Faults, puzzle_id: str) -> None:
+    if puzzle_id:
+        faults.length("puzzle_id", puzzle_id, PUZZLE_ID_LIMIT_CHARS)
+    else:
+        faults.add("puzzle_id", "is required")

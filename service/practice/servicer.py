@@ -1,0 +1,166 @@
+"""PracticeService: endings to be solved, one move at a time. Open to anyone; nothing is stored."""
+
+from collections.abc import Iterable
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final
+
+from grpc import aio
+
+from domain.cards import cards_in
+from domain.endgame import Value, legal_moves
+from domain.match.refusal import FieldFault, Refusal
+from domain.match.view import table_view
+from domain.practice import OPPONENT, YOU, Puzzle, Started, choice_of
+from domain.practice.notation import to_contract
+from durak.v1 import errors_pb2 as reasons
+from durak.v1 import practice_service_pb2 as api
+from durak.v1 import practice_service_pb2_grpc as api_grpc
+from durak.v1.events_pb2 import Record
+from durak.v1.match_service_pb2 import MatchEvent
+from service.practice import requests
+from service.practice.puzzles import Puzzles
+from service.practice.texts import PracticeTexts
+from service.rpc.address_limits import PublicCalls
+from service.rpc.call import current_call
+from service.rpc.errors import Refused, refuse
+
+Context = aio.ServicerContext[Any, Any]
+
+_PAGE_SIZE: Final = 20
+_OUTCOMES: Final = MappingProxyType(
+    {
+        Value.LOSS: api.PUZZLE_OUTCOME_LOSS,
+        Value.DRAW: api.PUZZLE_OUTCOME_DRAW,
+        Value.WIN: api.PUZZLE_OUTCOME_WIN,
+    }
+)
+
+
+class PracticeService(api_grpc.PracticeServiceServicer):
+    """The servicer. Whatever it raises, the interceptor turns into a status."""
+
+    def __init__(self, puzzles: Puzzles, texts: PracticeTexts, public_calls: PublicCalls) -> None:
+        """Serve these puzzles, as often as an address may ask."""
+        self._puzzles = puzzles
+        self._texts = texts
+        self._public_calls = public_calls
+
+    async def ListPuzzles(
+        self, request: api.ListPuzzlesRequest, context: Context
+    ) -> api.ListPuzzlesResponse:
+        """A page of puzzles. A page token is the id of the last puzzle before the page."""
+        self._public_calls.admit(context)
+        requests.list_puzzles(request)
+        language = request.language or current_call().language
+        known = list(self._puzzles.by_id.values())
+        first = 0
+        if request.page_token:
+            if request.page_token not in self._puzzles.by_id:
+                fault = FieldFault("page_token", "is not from a page of this list")
+                raise refuse(reasons.ERROR_REASON_PAGE_TOKEN_INVALID, fault)
+            first = 1 + known.index(self._puzzles.by_id[request.page_token])
+        after = first + (request.page_size or _PAGE_SIZE)
+        page = known[first:after]
+        return api.ListPuzzlesResponse(
+            puzzles=[self._summary(puzzle, language) for puzzle in page],
+            next_page_token=page[-1].id if page and after < len(known) else "",
+            language=language,
+        )
+
+    async def GetPuzzle(
+        self, request: api.GetPuzzleRequest, context: Context
+    ) -> api.GetPuzzleResponse:
+        """One puzzle."""
+        self._public_calls.admit(context)
+        requests.get_puzzle(request)
+        language = request.language or current_call().language
+        puzzle, started = self._find(request.puzzle_id)
+        view = table_view(started.match, YOU)
+        view.ClearField("time")
+        view.ClearField("deadline")
+        return api.GetPuzzleResponse(
+            puzzle=api.Puzzle(
+                summary=self._summary(puzzle, language),
+                situation=self._texts.situation(puzzle, started, language),
+                question=self._texts.of_puzzle(puzzle, "question", language),
+                view=view,
+                opponent_hand=cards_in(puzzle.hands[OPPONENT]),
+                open_hand_note=self._texts.open_hand(language),
+                choices=self._choices(started, language),
+                language=language,
+            )
+        )
+
+    async def TryMove(self, request: api.TryMoveRequest, context: Context) -> api.TryMoveResponse:
+        """Make a choice."""
+        self._public_calls.admit(context)
+        requests.try_move(request)
+        language = request.language or current_call().language
+        puzzle, started = self._find(request.puzzle_id)
+        choice = choice_of(started, request.move if request.HasField("move") else None)
+        if isinstance(choice, Refusal):
+            raise Refused(choice)
+        if choice is None:
+            fault = FieldFault("wait", "is not among the choices")
+            raise refuse(reasons.ERROR_REASON_MALFORMED_FIELD, fault)
+        made = await self._puzzles.attempt(puzzle, choice)
+        told = self._told(chain(made.steps, made.continuation), started, language)
+        explained = "right" if made.right else "wrong"
+        is_over = not made.continuation
+        return api.TryMoveResponse(
+            right=made.right,
+            outcome=_OUTCOMES[made.value],
+            best_outcome=_OUTCOMES[made.best],
+            steps=told[: len(made.steps)],
+            view=made.view,
+            opponent_hand=cards_in(made.opponent_hand),
+            continuation=told[len(made.steps) :],
+            outcome_text=self._texts.outcome(made.value, language, is_over=is_over),
+            explanation=self._texts.of_puzzle(puzzle, explained, language),
+            language=language,
+        )
+
+    def _find(self, puzzle_id: str) -> tuple[Puzzle, Started]:
+        puzzle = self._puzzles.by_id.get(puzzle_id)
+        if puzzle is None:
+            raise refuse(reasons.ERROR_REASON_PUZZLE_NOT_FOUND, puzzle_id=puzzle_id)
+        return puzzle, self._puzzles.started[puzzle_id]
+
+    def _summary(self, puzzle: Puzzle, language: str) -> api.PuzzleSummary:
+        match = self._puzzles.started[puzzle.id].match
+        role = api.PUZZLE_ROLE_THROWER if match.attacks else api.PUZZLE_ROLE_ATTACKER
+        if match.defender == YOU:
+            role = api.PUZZLE_ROLE_DEFENDER
+        return api.PuzzleSummary(
+            puzzle_id=puzzle.id,
+            title=self._texts.of_puzzle(puzzle, "title", language),
+            difficulty=puzzle.difficulty,
+            role=role,
+            transfer=puzzle.transfer,
+        )
+
+    def _choices(self, started: Started, language: str) -> list[api.PuzzleChoice]:
+        is_lead = not started.match.attacks
+        choices = []
+        for move in legal_moves(started.position):
+            text = self._texts.choice(move, language, is_lead=is_lead)
+            wanted = to_contract(move)
+            if wanted is None:
+                choices.append(api.PuzzleChoice(wait=api.WaitChoice(), text=text))
+            else:
+                choices.append(api.PuzzleChoice(move=wanted, text=text))
+        return choices
+
+    def _told(
+        self, records: Iterable[Record], started: Started, language: str
+    ) -> list[api.PuzzleStep]:
+        """Events with their sentences."""
+        told = []
+        is_table_empty = not started.match.attacks
+        for record in records:
+            text = self._texts.step(record.event, language, is_lead=is_table_empty)
+            event = MatchEvent(version=record.version, event=record.event)
+            told.append(api.PuzzleStep(event=event, text=text))
+            is_table_empty = record.event.WhichOneof("kind") in ("took", "discarded")
+        return told

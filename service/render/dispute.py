@@ -1,0 +1,140 @@
+"""A dispute with its evidence, line by line."""
+
+from collections.abc import Sequence
+
+from google.protobuf.text_format import MessageToString
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from durak.v1 import dispute_service_pb2 as api
+from durak.v1.events_pb2 import Event
+from service.render.audit import challenge_line, coin_lines, finding_line, report_lines
+from service.render.story import Story
+from service.render.table import names_in, open_table_lines, table_lines
+from service.render.texts import Say, printable
+
+
+def dispute_line(dispute: api.Dispute) -> str:
+    """A dispute of a list, in one line."""
+    complaint = dispute.complaint
+    return (
+        f"{dispute.dispute_id}  {status(dispute):17}  {_time(dispute.opened_at)}  "
+        f"{printable(dispute.opened_by)}: match {complaint.match_id}, {about(complaint)}"
+    )
+
+
+def status(dispute: api.Dispute) -> str:
+    """Where a dispute stands, as a word or two."""
+    return _word(api.DisputeStatus.Name(dispute.status), "DISPUTE_STATUS_")
+
+
+def about(complaint: api.DisputeOpened) -> str:
+    """What is complained of."""
+    is_payout = complaint.WhichOneof("about") == "payout"
+    return "the payout" if is_payout else f"version {complaint.version}"
+
+
+def dispute_lines(found: api.GetDisputeResponse, say: Say) -> list[str]:
+    """A dispute: where it stands, what has happened in it, and the evidence where there is any."""
+    dispute = found.dispute
+    lines = [
+        f"Dispute {dispute.dispute_id}: {status(dispute)}, version {dispute.version}",
+        f"About match {dispute.complaint.match_id}, {about(dispute.complaint)}",
+        "",
+        *map(_record_line, found.records),
+    ]
+    if found.HasField("evidence"):
+        lines += _evidence_lines(found.evidence, dispute.complaint, say)
+    return lines
+
+
+def _record_line(record: api.DisputeRecord) -> str:
+    kind = record.event.WhichOneof("kind") or ""
+    what = {"opened": _opened, "ruled": _ruled, "signed_off": _signed_off}[kind]
+    text, reason = what(record.event)
+    who = printable(record.actor_id)
+    return f"{record.version:>4}  {_time(record.time)}  {who} {text}: {printable(reason)}"
+
+
+def _opened(event: api.DisputeEvent) -> tuple[str, str]:
+    return f"complains of {about(event.opened)}", event.opened.reason
+
+
+def _ruled(event: api.DisputeEvent) -> tuple[str, str]:
+    ruled = event.ruled
+    text = f"rules: {_word(api.Ruling.Name(ruled.ruling), 'RULING_')}"
+    moves = [f"{printable(one.player_id)} {one.coins:+d}" for one in ruled.corrections]
+    return f"{text}, coins {', '.join(moves)}" if moves else text, ruled.reason
+
+
+def _signed_off(event: api.DisputeEvent) -> tuple[str, str]:
+    signed = event.signed_off
+    return "signs off" if signed.approved else "declines", signed.reason
+
+
+def _evidence_lines(
+    evidence: api.DisputeEvidence, complaint: api.DisputeOpened, say: Say
+) -> list[str]:
+    lines = ["", f"Before {about(complaint)}"]
+    if evidence.HasField("before"):
+        lines += open_table_lines(evidence.before, say)
+    else:
+        lines.append("  no table: it is the first record, or those before it make no match")
+    lines += ["", "What happened", *_story_lines(evidence, complaint, say)]
+    if evidence.HasField("after"):
+        lines += ["", "After it", *table_lines(evidence.after.view, say)]
+    lines += ["", "Verdict", *_verdict_lines(evidence.verdict)]
+    lines += [
+        f"  {challenge_line(challenge)}"
+        for challenge in evidence.report.verdicts
+        if challenge.version == complaint.version
+    ]
+    lines += ["", "The whole match", *report_lines(evidence.report)]
+    coins = coin_lines(evidence.ledger)
+    return [*lines, "", "Coins", *(f"  {line}" for line in coins)] if coins else lines
+
+
+def _story_lines(
+    evidence: api.DisputeEvidence, complaint: api.DisputeOpened, say: Say
+) -> list[str]:
+    """The event, and what followed from it in the same command; as it stands where it is forged."""
+    story = Story(say)
+    if evidence.HasField("before"):
+        view = evidence.before.view
+        story = Story.after(view, names_in(view.seats, say), say)
+    last = evidence.records[-1].version
+    first = complaint.version or last
+    lines = []
+    for stored in evidence.records:
+        if stored.version < first:
+            continue
+        if not stored.HasField("record"):
+            told: Sequence[str] = [stored.stored.hex()]
+        elif evidence.HasField("after"):
+            told = [line.text for line in story.tell(stored.record.event)]
+        else:
+            told = [_as_it_stands(stored.record.event)]
+        lines += [f"{stored.version:>5}  {line}" for line in told]
+    return lines
+
+
+def _as_it_stands(event: Event) -> str:
+    return printable(MessageToString(event, as_one_line=True))
+
+
+def _verdict_lines(verdict: api.EventVerdict) -> list[str]:
+    clauses = ", ".join(verdict.clauses)
+    if verdict.illegal_play:
+        head = f"illegal, and allowed at this table until somebody challenges it ({clauses})"
+    elif verdict.ok:
+        head = f"as the rules have it ({clauses})"
+    else:
+        head = f"FAULTS ({clauses})"
+    return [f"  {head}", *(f"  {finding_line(finding)}" for finding in verdict.findings)]
+
+
+def _time(time: Timestamp) -> str:
+    return f"{time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _word(text: str, prefix: str) -> str:
+    return text.removeprefix(prefix).lower().replace("_", " ")

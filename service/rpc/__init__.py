@@ -1,0 +1,1 @@
+"""What every call passes: authentication, limits, errors, telemetry and validation."""

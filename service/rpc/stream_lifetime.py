@@ -1,0 +1,115 @@
+"""How long a stream stays open: until its handler ends, its token expires, or the service stops."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self
+
+from durak.v1 import errors_pb2 as reasons
+from durak.v1.errors_pb2 import ErrorReason
+from service.rpc.errors import refuse
+
+MALFORMED = object()
+"""What a deserializer gives for bytes that are no message (see interceptor.py)."""
+
+
+class Requests:
+    """The requests of a stream, for its handler to iterate over.
+
+    Once the stream has to end, the iteration raises Refused with the reason, also while it waits;
+    the handler then finishes what runs, and lets the refusal through. A request that is not a
+    message ends it with MALFORMED_FIELD.
+    """
+
+    def __init__(self, source: AsyncIterator[object]) -> None:
+        self._source = source
+        self._reason: ErrorReason.ValueType | None = None
+        self._waiting: asyncio.Task[object] | None = None
+        self._cancelled = False
+
+    def end(self, reason: ErrorReason.ValueType) -> None:
+        """Let no more requests through."""
+        self._reason = reason
+        if self._waiting is not None:
+            self._cancelled = self._waiting.cancel()
+
+    def _check(self) -> None:
+        if self._reason is not None:
+            raise refuse(self._reason)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> object:
+        self._check()
+        self._waiting = task = asyncio.current_task()
+        assert task is not None
+        try:
+            request = await anext(self._source)
+        except asyncio.CancelledError:
+            if self._cancelled and not task.uncancel():  # by `end`, and by nobody else
+                self._check()
+            raise
+        finally:
+            self._waiting = None
+        if request is MALFORMED:
+            raise refuse(reasons.ERROR_REASON_MALFORMED_FIELD)
+        return request
+
+
+class Lifetime:
+    """Around the handler of a stream: `async with Lifetime(seconds): …`.
+
+    When the time is over, or `end` is called, the handler is cancelled and the block raises Refused
+    with the reason. A handler with `requests` is told by them, and cancelled `grace_seconds` later.
+    """
+
+    def __init__(
+        self,
+        seconds: float | None,
+        *,
+        grace_seconds: float = 0.0,
+        requests: Requests | None = None,
+    ) -> None:
+        """Take the time until the token expires; None: there is no end."""
+        self._seconds = seconds
+        self._grace_seconds = grace_seconds
+        self._requests = requests
+        self._reason: ErrorReason.ValueType | None = None
+        self._loop = asyncio.get_running_loop()
+        self._cut = asyncio.timeout(None)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def end(self, reason: ErrorReason.ValueType) -> None:
+        """End the stream for this reason. The first reason counts."""
+        if self._reason is not None:
+            return
+        self._reason = reason
+        if self._requests is not None:
+            self._requests.end(reason)
+        self._cut.reschedule(self._loop.time() + self._grace_seconds)
+
+    async def __aenter__(self) -> Self:
+        await self._cut.__aenter__()
+        if self._seconds is not None:
+            self._timer = self._loop.call_later(
+                max(0.0, self._seconds), self.end, reasons.ERROR_REASON_TOKEN_EXPIRED
+            )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            await self._cut.__aexit__(kind, error, trace)
+        except TimeoutError:
+            if not self._cut.expired() or self._reason is None:
+                raise
+            raise refuse(self._reason) from None
+        if error is None and self._reason is not None:
+            raise refuse(self._reason)

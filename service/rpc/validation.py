@@ -1,0 +1,139 @@
+"""Checks of the fields of requests, written by hand: they run on every call.
+
+Each function takes one request whole and gives its ids parsed, or raises Refused MALFORMED_FIELD
+with every faulty field by its path. What is left in the request is then well-formed: enums are
+numbers of the contract, cards are cards, texts and bytes are within their limits. Whether it is
+sensible is for the domain to say. On a session the paths begin with the name of the request.
+"""
+
+from typing import NamedTuple
+
+from domain.match.refusal import FieldFault, Refusal
+from durak.v1 import errors_pb2 as reasons
+from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
+from durak.v1.table_pb2 import Move
+from service.rpc.authentication import SUBJECT
+from service.rpc.errors import Refused
+from service.text.localisation import LANGUAGES
+
+PAGE_SIZE_LIMIT = 100
+PAGE_TOKEN_LIMIT_CHARS = 512
+PRESET_LIMIT_CHARS = 64
+SEATS_LIMIT = 6
+STAKE_LIMIT_COINS = 1_000_000_000
+TURN_TIMER_LIMIT_SECONDS = 86_400
+
+_EXAMPLE_UUID = "01234567-89ab-4cde-8f01-23456789abcd"
+_CARDS = 52
+_DECKS = frozenset(Deck.values())
+_THROW_INS = frozenset(ThrowIn.values())
+
+
+class Target(NamedTuple):
+    """What a command acts on: the ids as 16 bytes, and the version that the caller insists on."""
+
+    match_id: bytes
+    request_id: bytes
+    expected_version: int | None
+
+
+class Faults:
+    """Collects the faulty fields of one request."""
+
+    __slots__ = ("_found", "_prefix")
+
+    def __init__(self, prefix: str = "") -> None:
+        """Begin; `prefix` stands before every path, as in `play.`."""
+        self._prefix = prefix
+        self._found: list[FieldFault] | None = None
+
+    def add(self, path: str, description: str) -> None:
+        """Note a faulty field."""
+        if self._found is None:
+            self._found = []
+        self._found.append(FieldFault(self._prefix + path, description))
+
+    def uuid(self, path: str, text: str) -> bytes:
+        """The 16 bytes of a UUID in its usual form: 8-4-4-4-12 hexadecimal digits, any case."""
+        if len(text) == 36 and text[8] == text[13] == text[18] == text[23] == "-":
+            try:
+                parsed = bytes.fromhex(text.replace("-", ""))
+            except ValueError:
+                parsed = b""
+            if len(parsed) == 16:
+                return parsed
+        self.add(path, f"must be a UUID, as in {_EXAMPLE_UUID}" if text else "is required")
+        return b""
+
+    def card(self, path: str, number: int) -> None:
+        """A card of the deck, not CARD_UNSPECIFIED."""
+        if not 1 <= number <= _CARDS:
+            self.add(path, "must be a card" if number else "is required")
+
+    def known(self, path: str, number: int, numbers: frozenset[int]) -> None:
+        """One of the numbers of an enum."""
+        if number not in numbers:
+            self.add(path, "must be one of the named values" if number else "is required")
+
+    def at_most(self, path: str, number: int, limit: int) -> None:
+        """A number that is not too large."""
+        if number > limit:
+            self.add(path, f"must be at most {limit}")
+
+    def length(self, path: str, value: str | bytes, limit: int) -> None:
+        """A text (in characters) or bytes that are not too long."""
+        if len(value) > limit:
+            unit = "characters" if isinstance(value, str) else "bytes"
+            self.add(path, f"must be at most {limit} {unit} long")
+
+    def player(self, path: str, player_id: str) -> None:
+        """What the `sub` of a token can be."""
+        if not player_id:
+            self.add(path, "is required")
+        elif not SUBJECT.fullmatch(player_id):
+            self.add(path, "must be up to 255 printable ASCII characters without spaces")
+
+    def page(self, size: int, token: str) -> None:
+        """`page_size`, and the length of `page_token`."""
+        self.at_most("page_size", size, PAGE_SIZE_LIMIT)
+        self.length("page_token", token, PAGE_TOKEN_LIMIT_CHARS)
+
+    def check(self) -> None:
+        """Raise Refused MALFORMED_FIELD if anything was noted."""
+        if self._found is not None:
+            raise Refused(Refusal(reasons.ERROR_REASON_MALFORMED_FIELD, fields=tuple(self._found)))
+
+
+def check_move(faults: Faults, move: Move) -> None:
+    """Check that a move has exactly one kind and cards that exist."""
+    match move.WhichOneof("kind"):
+        case "attack":
+            faults.card("move.attack.card", move.attack.card)
+        case "defend":
+            faults.card("move.defend.attack_card", move.defend.attack_card)
+            faults.card("move.defend.card", move.defend.card)
+        case "transfer":
+            faults.card("move.transfer.card", move.transfer.card)
+        case "challenge":
+            if not move.challenge.play_version:
+                faults.add("move.challenge.play_version", "is required")
+        case None:
+            faults.add("move", "is required: exactly one kind of move")
+
+
+def check_settings(faults: Faults, settings: Settings) -> None:
+    """Numbers and lengths alone; what can be dealt, and what a preset locks, is for the domain."""
+    faults.known("settings.deck", settings.deck, _DECKS)
+    faults.at_most("settings.seats", settings.seats, SEATS_LIMIT)
+    faults.known("settings.throw_in", settings.throw_in, _THROW_INS)
+    faults.at_most(
+        "settings.turn_timer_seconds", settings.turn_timer_seconds, TURN_TIMER_LIMIT_SECONDS
+    )
+    faults.at_most("settings.stake_coins", settings.stake_coins, STAKE_LIMIT_COINS)
+    faults.length("settings.preset", settings.preset, PRESET_LIMIT_CHARS)
+
+
+def check_language(faults: Faults, language: str) -> None:
+    """Check that a language is one that the service speaks, or empty."""
+    if language and language not in LANGUAGES:
+        faults.add("language", f"must be one of {', '.join(LANGUAGES)}, or empty")

@@ -1,0 +1,1 @@
+"""RulesService: presets and the rule sheet of a table."""

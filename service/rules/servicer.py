@@ -1,0 +1,46 @@
+"""RulesService: the presets, and the rules of a table in words. Open to anyone."""
+
+from typing import Any
+
+from grpc import aio
+
+from domain.match.refusal import Refusal
+from durak.v1 import rules_service_pb2 as api
+from durak.v1 import rules_service_pb2_grpc as api_grpc
+from service.rpc.address_limits import PublicCalls
+from service.rpc.call import current_call
+from service.rpc.errors import Refused
+from service.rules import requests
+from service.rules.rule_sheets import RuleSheets
+
+Context = aio.ServicerContext[Any, Any]
+
+
+class RulesService(api_grpc.RulesServiceServicer):
+    """The servicer. Whatever it raises, the interceptor turns into a status."""
+
+    def __init__(self, sheets: RuleSheets, public_calls: PublicCalls) -> None:
+        """Serve these sheets, as often as an address may ask."""
+        self._sheets = sheets
+        self._public_calls = public_calls
+
+    async def ListPresets(
+        self, request: api.ListPresetsRequest, context: Context
+    ) -> api.ListPresetsResponse:
+        """All presets."""
+        self._public_calls.admit(context)
+        requests.list_presets(request)
+        language = request.language or current_call().language
+        return api.ListPresetsResponse(presets=self._sheets.presets(language), language=language)
+
+    async def GetRuleSheet(
+        self, request: api.GetRuleSheetRequest, context: Context
+    ) -> api.GetRuleSheetResponse:
+        """The sheet of a table."""
+        self._public_calls.admit(context)
+        requests.get_rule_sheet(request)
+        language = request.language or current_call().language
+        sheet = self._sheets.sheet(request.settings, language)
+        if isinstance(sheet, Refusal):
+            raise Refused(sheet)
+        return api.GetRuleSheetResponse(sheet=sheet)

@@ -1,0 +1,1 @@
+"""StandingsService: series and ratings, and the projection that computes them."""

@@ -1,0 +1,27 @@
+"""Check the fields of StandingsService's requests. See `service.rpc.validation`."""
+
+from durak.v1 import standings_service_pb2 as api
+from service.rpc.validation import Faults
+
+
+def get_series(request: api.GetSeriesRequest) -> bytes:
+    """The series id."""
+    faults = Faults()
+    series_id = faults.uuid("series_id", request.series_id)
+    faults.check()
+    return series_id
+
+
+def get_rating(request: api.GetRatingRequest) -> None:
+    """Check `player_id`; empty is the caller."""
+    faults = Faults()
+    if request.player_id:
+        faults.player("player_id", request.player_id)
+    faults.check()
+
+
+def list_ratings(request: api.ListRatingsRequest) -> None:
+    """Check `page_size` and the length of `page_token`."""
+    faults = Faults()
+    faults.page(request.page_size, request.page_token)
+    faults.check()

@@ -1,0 +1,1 @@
+"""WalletService: balances, transfers and grants of coins."""

@@ -1,0 +1,117 @@
+"""WalletService: what a player has and how it came about, and grants by operators (R12.1)."""
+
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, Final
+from uuid import UUID
+
+from grpc import aio
+
+from durak.v1 import errors_pb2 as reasons
+from durak.v1 import wallet_service_pb2 as api
+from durak.v1 import wallet_service_pb2_grpc as api_grpc
+from eventstore import Balance, Ledger, LedgerMismatch, Transfer, TransferKind
+from service.config import Config
+from service.rpc.call import current_call
+from service.rpc.errors import refuse
+from service.rpc.page_tokens import seal_number, unseal_number
+from service.wallet import requests
+
+Context = aio.ServicerContext[Any, Any]
+
+_PAGE_SIZE: Final = 20
+_KINDS: Final = MappingProxyType(
+    {
+        TransferKind.STAKE: api.TRANSFER_KIND_STAKE,
+        TransferKind.VOID: api.TRANSFER_KIND_REFUND,
+        TransferKind.POST: api.TRANSFER_KIND_POST,
+        TransferKind.PAYOUT: api.TRANSFER_KIND_PAYOUT,
+        TransferKind.CORRECTION_IN: api.TRANSFER_KIND_CORRECTION_IN,
+        TransferKind.CORRECTION_OUT: api.TRANSFER_KIND_CORRECTION_OUT,
+    }
+)
+_CORRECTIONS: Final = frozenset({TransferKind.CORRECTION_IN, TransferKind.CORRECTION_OUT})
+
+
+class WalletService(api_grpc.WalletServiceServicer):
+    """The servicer. Whatever it raises, the interceptor turns into a status."""
+
+    def __init__(self, ledger: Ledger, config: Config) -> None:
+        """Serve what stands in this ledger."""
+        self._ledger = ledger
+        self._config = config
+
+    async def GetBalance(
+        self, request: api.GetBalanceRequest, context: Context
+    ) -> api.GetBalanceResponse:
+        """The caller's balance; the first time, the opening balance."""
+        balance = await self._open_account(current_call().caller.subject)
+        return api.GetBalanceResponse(balance=_balance(balance))
+
+    async def ListTransfers(
+        self, request: api.ListTransfersRequest, context: Context
+    ) -> api.ListTransfersResponse:
+        """A page of the caller's transfers, newest first."""
+        requests.list_transfers(request)
+        player_id = current_call().caller.subject
+        filters = b"transfers" + player_id.encode()
+        token = request.page_token
+        before = unseal_number(token, filters) if token else None
+        if before is None:
+            await self._open_account(player_id)
+        size = request.page_size or _PAGE_SIZE
+        page = await self._ledger.transfers(player_id, before=before, limit=size)
+        # They are numbered from 1 without gaps.
+        more = bool(page) and page[-1].number > 1
+        return api.ListTransfersResponse(
+            transfers=[_transfer(transfer) for transfer in page],
+            next_page_token=seal_number(page[-1].number, filters) if more else "",
+        )
+
+    async def GrantCoins(
+        self, request: api.GrantCoinsRequest, context: Context
+    ) -> api.GrantCoinsResponse:
+        """Issue coins to a player, once for each request id of an operator."""
+        request_id = requests.grant_coins(request, self._config.grant_limit_coins)
+        operator_id = current_call().caller.subject
+        await self._open_account(request.player_id)  # a grant comes on top of it
+        try:
+            balance = await self._ledger.grant(
+                grant_id(request_id, operator_id), request.player_id, request.coins, operator_id
+            )
+        except LedgerMismatch as error:
+            raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED) from error
+        return api.GrantCoinsResponse(balance=_balance(balance))
+
+    async def _open_account(self, player_id: str) -> Balance:
+        return await self._ledger.open_account(player_id, self._config.opening_balance_coins)
+
+
+def grant_id(request_id: bytes, operator_id: str) -> UUID:
+    """The id of the grant that a request makes: the same for the same operator and request id.
+
+    The first 16 bytes of SHA-256("durak.v1.grant" ‖ request id, 16 bytes ‖ operator id in UTF-8).
+    """
+    text = b"durak.v1.grant" + request_id + operator_id.encode()
+    return UUID(bytes=sha256(text).digest()[:16])
+
+
+def _balance(balance: Balance) -> api.Balance:
+    return api.Balance(available_coins=balance.available, escrow_coins=balance.escrow)
+
+
+def _transfer(transfer: Transfer) -> api.Transfer:
+    issued = transfer.kind is TransferKind.ISSUE
+    corrects = transfer.kind in _CORRECTIONS
+    granted = api.TRANSFER_KIND_GRANT if transfer.actor else api.TRANSFER_KIND_OPENING
+    message = api.Transfer(
+        number=transfer.number,
+        kind=granted if issued else _KINDS[transfer.kind],
+        coins=transfer.coins,
+        available_after_coins=transfer.available_after,
+        match_id="" if issued or corrects else str(transfer.source_id),
+        version=transfer.version,
+        dispute_id=str(transfer.source_id) if corrects else "",
+    )
+    message.time.FromDatetime(transfer.recorded_at)
+    return message

@@ -1,0 +1,1 @@
+"""Worker processes for computations that would block the event loop."""

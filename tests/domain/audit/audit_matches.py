@@ -1,0 +1,316 @@
+"""Honest matches for the audit: played at random by the core, stored and paid as the service does.
+
+`random_match(seed)` draws everything: settings, seats, bots, cheats, challenges, clocks, leavers.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from domain.audit import EntryKind, LedgerEntry, Stored
+from domain.cards import cards_in
+from domain.match.decide import decide
+from domain.match.fold import Match
+from domain.match.moves import legal_moves
+from domain.match.refusal import Refusal
+from domain.match.seating import cancel, leave, open_table, rematch_table, seat_bot, take_seat
+from domain.match.timeouts import time_out
+from domain.match.view import timestamp
+from durak.v1.events_pb2 import (
+    ACTOR_KIND_BOT,
+    ACTOR_KIND_CLOCK,
+    ACTOR_KIND_PLAYER,
+    ActorKind,
+    Event,
+    Record,
+)
+from durak.v1.settings_pb2 import BotLevel, Settings
+from durak.v1.table_pb2 import (
+    PHASE_PLAYING,
+    PHASE_WAITING,
+    AttackMove,
+    ChallengeMove,
+    DefendMove,
+    Move,
+    TakeMove,
+    TransferMove,
+)
+from eventstore.log.chain import first_hash, next_hash
+
+START_US = 1_790_000_000_000_000
+OWNER = "player-0"
+EVENTS_MAX = 4_000
+PASS = Move()
+getattr(PASS, "pass").SetInParent()
+IDLE_LIMIT_SECONDS = 86_400
+
+
+@dataclass
+class Told:
+    """A match as it stands in the store, and the state that it folds to."""
+
+    match_id: bytes
+    records: list[Record] = field(default_factory=list)
+    match: Match = field(default_factory=Match)
+    now_us: int = START_US
+
+    def tell(self, kind: ActorKind.ValueType, actor_id: str, events: Sequence[Event]) -> None:
+        """Store the events of one command."""
+        command = len(self.records).to_bytes(16, "big")
+        for event in events:
+            record = Record(
+                match_id=self.match_id,
+                version=self.match.version + 1,
+                time=timestamp(self.now_us),
+                actor_kind=kind,
+                actor_id=actor_id,
+                request_id=command if kind == ACTOR_KIND_PLAYER else b"",
+                trace_id=command[::-1],
+                event=event,
+            )
+            self.match.apply(record)
+            self.records.append(record)
+
+    def by_player(self, player_id: str, events: list[Event] | Refusal) -> bool:
+        """Store what a player's command makes, unless it is refused."""
+        if isinstance(events, Refusal):
+            return False
+        self.tell(ACTOR_KIND_PLAYER, player_id, events)
+        return True
+
+    def by_clock(self) -> bool:
+        """Let the clock act for one seat; whether anything was due."""
+        events = time_out(self.match, self.now_us)
+        self.tell(ACTOR_KIND_CLOCK, "", events)
+        return bool(events)
+
+    def by_seat(self, number: int, events: list[Event] | Refusal) -> bool:
+        """Store what the move of a seat makes, unless it is refused."""
+        if isinstance(events, Refusal):
+            return False
+        seat = self.match.table.seats[number]
+        assert seat is not None
+        kind = ACTOR_KIND_BOT if seat.is_bot else ACTOR_KIND_PLAYER
+        self.tell(kind, seat.player_id, events)
+        return True
+
+    @property
+    def stored(self) -> list[Stored]:
+        return stored(self.match_id, [record.SerializeToString() for record in self.records])
+
+    @property
+    def ledger(self) -> list[LedgerEntry]:
+        return ledger_of(self.match_id, self.records)
+
+
+def stored(match_id: bytes, datas: Sequence[bytes]) -> list[Stored]:
+    """Records with their versions and the hashes of an unbroken chain."""
+    link = first_hash(uuid.UUID(bytes=match_id))
+    chain = []
+    for version, data in enumerate(datas, start=1):
+        link = next_hash(link, data)
+        chain.append((version, data, link))
+    return chain
+
+
+def ledger_of(match_id: bytes, records: Sequence[Record]) -> list[LedgerEntry]:
+    """The transfers that go with these events, read off the events themselves."""
+    stake = records[0].event.table_opened.settings.stake_coins
+    entries: list[LedgerEntry] = []
+    players: dict[int, str] = {}
+
+    def transfer(record: Record, kind: EntryKind, player_id: str, coins: int) -> None:
+        transfer_id = uuid.uuid5(uuid.UUID(bytes=match_id), f"{record.version} {player_id}").bytes
+        time_us = record.time.seconds * 1_000_000 + record.time.nanos // 1000
+        for whose, change in ((player_id, coins), ("", -coins)):
+            entries.append(
+                LedgerEntry(transfer_id, kind, match_id, record.version, whose, change, time_us)
+            )
+
+    for record in records if stake else ():
+        event = record.event
+        if event.HasField("seat_taken"):
+            players[event.seat_taken.seat] = event.seat_taken.player_id
+            transfer(record, EntryKind.STAKE, event.seat_taken.player_id, -stake)
+        elif event.HasField("seat_vacated"):
+            transfer(record, EntryKind.REFUND, players.pop(event.seat_vacated.seat), stake)
+        elif event.HasField("finished"):
+            for result in event.finished.results:
+                if result.share_coins:
+                    player_id = players[result.seat]
+                    transfer(record, EntryKind.PAYOUT, player_id, result.share_coins)
+    return entries
+
+
+# --- everything drawn ----------------------------------------------------------------------------
+
+
+def random_settings(random: Random, **wanted: int) -> Settings:
+    """Any settings that can be dealt."""
+    deck = random.choice((24, 36, 52))
+    plain = {
+        "deck": deck,
+        "seats": random.randint(2, 4 if deck == 24 else 6),
+        "throw_in": random.choice((1, 2)),
+        "transfer": random.random() < 0.5,
+        "draw_allowed": random.random() < 0.5,
+        "five_card_opening": random.random() < 0.5,
+        "tricky": random.random() < 0.5,
+        "turn_timer_seconds": random.choice((0, 15, 30)),
+        "stake_coins": random.choice((0, 1, 7, 100, 12_345)),
+    }
+    return Settings(**{**plain, **wanted})  # type: ignore[arg-type] # drawn by field
+
+
+def random_match(seed: int, **wanted: int) -> Told:
+    """A match from its opening to its end; the same for the same seed and wishes."""
+    random = Random(seed)
+    told = Told(random.randbytes(16))
+    events = open_table(
+        random_settings(random, **wanted),
+        start_series=random.random() < 0.3,
+        match_id=told.match_id,
+        owner_id=OWNER,
+        server_seed=random.randbytes(32),
+        idle_limit_seconds=IDLE_LIMIT_SECONDS,
+    )
+    told.by_player(OWNER, events)
+    play_on(told, random)
+    return told
+
+
+def random_rematch(old: Told, seed: int) -> Told:
+    """The same players again, as one of them asks for it."""
+    random = Random(seed)
+    told = opened_again(old, random)
+    play_on(told, random)
+    return told
+
+
+def opened_again(old: Told, random: Random) -> Told:
+    """A rematch that waits for its players, opened by one of them."""
+    told = Told(random.randbytes(16), now_us=old.now_us)
+    players = [seat for seat in old.match.table.seats if seat is not None and not seat.is_bot]
+    caller_id = random.choice(players).player_id
+    events = rematch_table(
+        old.match,
+        caller_id=caller_id,
+        server_seed=random.randbytes(32),
+        idle_limit_seconds=IDLE_LIMIT_SECONDS,
+    )
+    told.by_player(caller_id, events)
+    return told
+
+
+def play_on(told: Told, random: Random) -> None:
+    """Fill the table and play until the match has ended."""
+    wildness = random.choice((0.0, 0.02, 0.2))
+    meekness = random.choice((0.0, 0.1, 0.3, 0.97))
+    match = told.match
+    while match.phase in (PHASE_WAITING, PHASE_PLAYING):
+        told.now_us += random.choice((0, 1, 400_000, 3_000_000))
+        if match.phase == PHASE_WAITING:
+            _sit_down(told, random)
+        elif random.random() < 0.3 * wildness:
+            _let_time_pass(told, random)
+        elif random.random() < 0.02 * wildness or len(told.records) > EVENTS_MAX:
+            seats = [s for s in range(len(match.hands)) if not _is_bot(told, s)]
+            _leave(told, random.choice(seats))
+        else:
+            _move(told, random, wildness, meekness)
+
+
+def _leave(told: Told, seat: int) -> None:
+    told.by_seat(seat, leave(told.match, seat))
+
+
+def _is_bot(told: Told, number: int) -> bool:
+    seat = told.match.table.seats[number]
+    return seat is not None and seat.is_bot
+
+
+def _sit_down(told: Told, random: Random) -> None:
+    match = told.match
+    table = match.table
+    sitting = [n for n, seat in enumerate(table.seats) if seat is not None and not seat.is_bot]
+    chance = random.random()
+    if chance < 0.05 and sitting:
+        _leave(told, random.choice(sitting))
+    elif chance < 0.06:
+        closer_id = random.choice(
+            [player for player in table.reserved_for if player] or [table.owner_id]
+        )
+        told.by_player(closer_id, cancel(match, closer_id))
+    elif chance < 0.065:
+        told.now_us = match.opened_us + IDLE_LIMIT_SECONDS * 1_000_000 + 1
+        told.by_clock()
+    elif chance < 0.3 and not table.settings.stake_coins:
+        level = random.choice(BotLevel.values()[1:])
+        people = sum(1 for seat in table.seats if seat is None) + len(sitting)
+        if people > 1:
+            bot = seat_bot(match, table.owner_id, None, level, random.getrandbits(64))
+            told.by_player(table.owner_id, bot)
+    else:
+        player_id = f"player-{random.randrange(8)}"
+        client_seed = random.randbytes(random.choice((0, 0, 5, 64)))
+        told.by_player(player_id, take_seat(match, player_id, "Name", None, client_seed))
+
+
+def _let_time_pass(told: Told, random: Random) -> None:
+    deadline_us = told.match.deadline_us()
+    assert deadline_us is not None
+    told.now_us = max(told.now_us, deadline_us + random.choice((-1, 0, 1, 1_000_000)))
+    for _ in range(random.randint(1, 4)):
+        if not told.by_clock():
+            break
+
+
+def _move(told: Told, random: Random, wildness: float, meekness: float) -> None:
+    match = told.match
+    tricky = match.table.tricky
+    seats = [s for s in range(len(match.hands)) if match.in_play >> s & 1]
+    random.shuffle(seats)
+    on_clock = match.on_clock()
+    if random.random() < 0.7:
+        seats.sort(key=lambda s: not on_clock >> s & 1)
+    for seat in seats:
+        moves = _options(match, seat, random, meekness)
+        if tricky and random.random() < wildness:
+            moves = [_cheat(match, seat, random)]
+        if tricky and random.random() < 0.1 * wildness:
+            versions = list(legal_moves(match, seat).challenge)
+            moves = [Move(challenge=ChallengeMove(play_version=v)) for v in versions] or moves
+        if moves and told.by_seat(seat, decide(match, seat, random.choice(moves))):
+            return
+
+
+def _options(match: Match, seat: int, random: Random, meekness: float) -> list[Move]:
+    legal = legal_moves(match, seat)
+    cards = [Move(attack=AttackMove(card=card)) for card in legal.attack]
+    for option in legal.defend:
+        target = option.attack_card
+        cards += [Move(defend=DefendMove(attack_card=target, card=card)) for card in option.cards]
+    cards += [Move(transfer=TransferMove(card=card)) for card in legal.transfer]
+    give_up = []
+    if legal.can_take:
+        give_up.append(Move(take=TakeMove()))
+    if legal.can_pass:
+        give_up.append(PASS)
+    return give_up if not cards or (give_up and random.random() < meekness) else cards
+
+
+def _cheat(match: Match, seat: int, random: Random) -> Move:
+    """A card of its own that the seat may have no right to play."""
+    hand = list(cards_in(match.hands[seat]))
+    if not hand:
+        return PASS
+    card = random.choice(hand)
+    unbeaten = [attack for attack in match.attacks if attack not in match.beaten_by]
+    choices: list[Callable[[], Move]] = [lambda: Move(attack=AttackMove(card=card))]
+    if unbeaten:
+        choices += [
+            lambda: Move(defend=DefendMove(attack_card=random.choice(unbeaten), card=card)),
+            lambda: Move(transfer=TransferMove(card=card)),
+        ]
+    return random.choice(choices)()

@@ -1,0 +1,137 @@
+"""What a bot remembers (R14.1, R14.4): every card that was open to its seat, and no other."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from domain.bots.memory import Memory, remember
+from domain.cards import bit, cards_in, mask_of
+from domain.match.fold import Match
+from domain.match.view import redact
+from durak.v1.events_pb2 import Event
+from durak.v1.settings_pb2 import Deck
+from durak.v1.table_pb2 import PHASE_PLAYING
+from tests.domain.random_play import all_settings, dealt_by_seed, step
+from tests.domain.tables import CARD_NAMED, LETTERS, Table, cards, dealt, names, settings
+
+
+def memory_of(table: Table, letter: str) -> Memory:
+    seat = LETTERS.index(letter)
+    trump_card = table.match.trump_card
+    return remember([redact(r.event, seat, trump_card) for r in table.records], seat)
+
+
+def known(memory: Memory, letter: str) -> str:
+    return names(cards_in(memory.known[LETTERS.index(letter)]))
+
+
+def test_R14_4_what_was_taken_is_known_to_be_in_that_hand() -> None:
+    table = dealt(
+        "6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♣ 7♦ 8♦ 9♦ 10♦ J♦", trump="A♠", stock="J♣ Q♣", deck=Deck.DECK_36
+    )
+    table.play("A: 6♥", "B: take", "A: 6♠", "A: pass")
+    memory = memory_of(table, "A")
+    assert known(memory, "B") == "6♥ 6♠"
+    assert known(memory, "A") == names(cards_in(table.match.hands[0]))
+    assert memory.hidden(1) == 6
+    assert memory.stock_count == 22
+    assert memory.under_stock == bit(CARD_NAMED["A♠"])
+    assert not memory.unseen & mask_of(cards("A♠ 6♥ 6♠"))
+    assert memory.unseen & mask_of(cards("7♣ Q♦")) == mask_of(cards("7♣ Q♦"))
+
+
+def test_R14_4_cards_in_the_discard_pile_are_not_unseen() -> None:
+    table = dealt("6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♠ 8♠ 6♣ 7♣ 8♣ 9♣", trump="A♠")
+    table.play("A: 6♥", "B: 7♠ beats 6♥", "A: pass")
+    memory = memory_of(table, "A")
+    assert names(cards_in(memory.discarded)) == "6♥ 7♠"
+    assert not memory.unseen & memory.discarded
+    assert known(memory, "B") == ""
+    assert memory.hidden(1) == 6
+
+
+def test_R3_3_the_last_card_dealt_is_known_to_all() -> None:
+    table = dealt(
+        "9♣ 10♣ J♣ Q♣ K♣ A♣",
+        "9♦ 10♦ J♦ Q♦ K♦ A♦",
+        "9♥ 10♥ J♥ Q♥ K♥ A♥",
+        "9♠ 10♠ J♠ Q♠ K♠ A♠",
+        trump="A♠",
+        deck=Deck.DECK_24,
+    )
+    memory = memory_of(table, "A")
+    assert known(memory, "D") == "A♠"
+    assert memory.under_stock == 0
+    assert memory.unseen.bit_count() == 17
+
+
+def missing(memory: Memory, letter: str) -> str:
+    return names(cards_in(memory.missing[LETTERS.index(letter)]))
+
+
+def test_R14_4_who_takes_a_card_seems_to_be_missing_what_beats_it_plainly() -> None:
+    table = dealt("6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♣ 7♦ 8♦ 9♦ 10♦ J♦", trump="A♠")
+    table.play("A: 10♥", "B: take")
+    memory = memory_of(table, "A")
+    assert missing(memory, "B") == "J♥ Q♥ K♥ A♥"
+    assert missing(memory, "A") == ""
+
+
+def test_R14_4_who_spends_a_trump_seems_so_too_until_new_cards_come() -> None:
+    table = dealt("6♠ 7♥ 9♥ 9♣ J♣ Q♣", "7♠ 9♠ 6♣ 7♣ 8♣ 9♦", trump="A♠")
+    table.play("A: Q♣", "B: 9♠ beats Q♣")
+    assert missing(memory_of(table, "A"), "B") == "K♣ A♣"
+    assert memory_of(table, "A").fresh == [0, 0]
+    table.play("A: pass")  # both draw a card
+    assert memory_of(table, "A").fresh == [0, 1]  # the own one is known
+    assert memory_of(table, "A").hidden(1) == 6
+
+
+def test_R14_4_who_takes_several_cards_may_have_been_able_to_beat_some() -> None:
+    table = dealt("6♠ 6♥ 6♦ 8♥ 9♥ 10♥", "7♣ 7♦ 8♦ 9♦ 10♦ J♦", trump="A♠")
+    table.play("A: 6♥", "A: 6♦", "B: take")
+    assert missing(memory_of(table, "A"), "B") == ""
+
+
+def test_nothing_is_known_before_the_deal() -> None:
+    with pytest.raises(ValueError, match="dealt"):
+        remember([Event()], 0)
+    with pytest.raises(ValueError, match="dealt"):
+        remember([], 0)
+
+
+def assert_true_and_whole(memory: Memory, match: Match) -> None:
+    """All that is believed is so, and the unseen cards are as many as there are hidden places."""
+    assert memory.known[memory.seat] == match.hands[memory.seat]
+    assert memory.counts == [hand.bit_count() for hand in match.hands]
+    assert memory.on_table == match.on_table
+    assert memory.discarded == match.discard
+    assert memory.stock_count == len(match.stock)
+    for cards_known, hand in zip(memory.known, match.hands, strict=True):
+        assert cards_known & ~hand == 0
+    hidden = sum(memory.hidden(seat) for seat in range(len(match.hands)))
+    assert memory.unseen.bit_count() == hidden + max(0, memory.stock_count - 1)
+
+
+@pytest.mark.parametrize("index", range(0, 832, 104))
+def test_memory_is_true_and_whole_at_every_moment_of_random_matches(index: int) -> None:
+    wanted = list(all_settings())[index]
+    table = dealt_by_seed(wanted, index)
+    chance = random.Random(index)
+    while table.match.phase == PHASE_PLAYING:
+        table.store(step(table, chance))
+        if chance.random() < 0.2:
+            seat = chance.randrange(wanted.seats)
+            assert_true_and_whole(memory_of(table, LETTERS[seat]), table.match)
+
+
+def test_two_seats_and_an_empty_stock_leave_nothing_open() -> None:
+    table = dealt_by_seed(settings(), 7)
+    chance = random.Random(7)
+    while table.match.stock:
+        table.store(step(table, chance))
+    assert table.match.phase == PHASE_PLAYING
+    memory = memory_of(table, "A")
+    assert memory.known[1] | memory.unseen == table.match.hands[1]

@@ -1,0 +1,278 @@
+"""The bots (R14): they keep to the rules, see what their seat sees, play as their level says.
+
+`DURAK_TEST_BOT_MATCHES` says how many matches each level plays, with no limit on time; the default
+is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from domain.bots import BOTS, Bot, choose, endings, hard, move_seed
+from domain.bots.arena import BotMatch
+from domain.bots.normal import play
+from domain.bots.playing import attacking, challenging
+from domain.bots.policy import NORMAL
+from domain.bots.strength import MATES, card_of, pack_all
+from domain.bots.suspicion import illegal_plays
+from domain.cards import Card, name
+from domain.match.view import redact, table_view
+from durak.v1.events_pb2 import Dealt, Event, Outcome, Record
+from durak.v1.settings_pb2 import BotLevel, Settings
+from durak.v1.table_pb2 import PHASE_PLAYING, Move, TableView
+from tests.domain.random_play import all_settings, dealt_by_seed, moves_in, step
+from tests.domain.tables import CARD_NAMED, Table, cards, dealt, settings
+
+EASY = BotLevel.BOT_LEVEL_EASY
+NORMAL_LEVEL = BotLevel.BOT_LEVEL_NORMAL
+HARD = BotLevel.BOT_LEVEL_HARD
+SPADES = 3
+FREE = [wanted for wanted in all_settings() if not wanted.stake_coins]
+MATCHES = os.environ.get("DURAK_TEST_BOT_MATCHES")
+LIMIT_SECONDS = 0 if MATCHES else 120  # 0: none
+
+
+def seen(table: Table, seat: int) -> tuple[TableView, list[Event]]:
+    """What a bot on this seat is given."""
+    match = table.match
+    return table_view(match, seat), [redact(r.event, seat, match.trump_card) for r in table.records]
+
+
+def server_seed(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+class Listed:
+    """A bot of which every move must be one of those listed for its seat."""
+
+    def __init__(self, bot: Bot) -> None:
+        self.bot = bot
+
+    def __call__(self, view: TableView, history: Sequence[Event], seed: int) -> Move:
+        move = self.bot(view, history, seed)
+        challenged = move.challenge.play_version in view.moves.challenge
+        assert move in moves_in(view.moves) or challenged, move
+        return move
+
+
+@pytest.fixture
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hard bot with little thought: the moves are worse, and there is time for more matches."""
+    monkeypatch.setattr(hard, "BOUTS", 40)
+    monkeypatch.setattr(endings, "BUDGET", 300)
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+def some_of(wanted: Sequence[Settings], few: int) -> list[tuple[int, Settings]]:
+    """Numbered settings, ``few`` or as many as the environment asks for, spread evenly."""
+    count = int(MATCHES) if MATCHES else few
+    return [(n, wanted[n * len(wanted) // count % len(wanted)]) for n in range(count)]
+
+
+@pytest.mark.usefixtures("brisk")
+@pytest.mark.timeout(LIMIT_SECONDS)
+@pytest.mark.parametrize(("level", "few"), [(EASY, 60), (NORMAL_LEVEL, 60), (HARD, 6)])
+def test_bots_play_to_the_end_by_listed_moves_in_all_settings(
+    level: BotLevel.ValueType, few: int
+) -> None:
+    for number, wanted in some_of(FREE, few):
+        players = [Listed(BOTS[level])] * wanted.seats
+        match = BotMatch(wanted, players, server_seed(number), range(wanted.seats))
+        assert match.play().outcome in (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
+
+
+@pytest.mark.usefixtures("brisk")
+@pytest.mark.timeout(LIMIT_SECONDS)
+@pytest.mark.parametrize(("level", "few"), [(EASY, 5), (NORMAL_LEVEL, 5), (HARD, 2)])
+def test_R14_5_bots_among_cheats_never_cheat_nor_accuse_the_honest(
+    level: BotLevel.ValueType, few: int
+) -> None:
+    """Whatever lies on the table, a bot asked for a move gives one of the listed ones."""
+    chance = random.Random(level)
+    for number, wanted in some_of([wanted for wanted in FREE if wanted.tricky], few):
+        table = dealt_by_seed(wanted, number)
+        while table.match.phase == PHASE_PLAYING:
+            for seat in range(wanted.seats):
+                if table.match.on_clock() >> seat & 1:
+                    move = Listed(BOTS[level])(*seen(table, seat), chance.getrandbits(64))
+                    accuses = move.HasField("challenge")
+                    assert not accuses or move.challenge.play_version in table.match.cheats
+            table.store(step(table, chance))
+
+
+# --- sight --------------------------------------------------------------------------------------
+
+
+def swapped(deal: Dealt, one: Card, other: Card) -> Dealt:
+    """The same deal with two cards in each other's places."""
+    places = {one: other, other: one}
+    twin = Dealt(trump_card=deal.trump_card, first_attacker=deal.first_attacker)
+    twin.hands.extend(deal.hands)
+    for hand in twin.hands:
+        hand.cards[:] = [places.get(card, card) for card in hand.cards]
+    twin.stock[:] = [places.get(card, card) for card in deal.stock]
+    return twin
+
+
+def with_deal(table: Table, deal: Dealt, upto: int) -> Table:
+    """The same match from another deal: the same commands, drawing what this deal gives."""
+    twin = Table()
+    for record in table.records[:upto]:
+        copy = Record()
+        copy.CopyFrom(record)
+        if record.event.HasField("dealt"):
+            copy.event.dealt.CopyFrom(deal)
+        elif record.event.HasField("drew"):
+            draws = twin.match.draws_due()
+            for draw, (_, drawn) in zip(copy.event.drew.draws, draws, strict=True):
+                draw.cards[:] = drawn
+        twin.match.apply(copy)
+        twin.records.append(copy)
+    return twin
+
+
+@pytest.mark.usefixtures("brisk")
+@pytest.mark.parametrize("level", BOTS)
+@pytest.mark.parametrize("seats", [2, 3, 4])
+def test_R14_1_matches_that_differ_in_hidden_cards_get_the_same_move(
+    level: BotLevel.ValueType, seats: int
+) -> None:
+    compared = 0
+    for number in range(20):
+        wanted = settings(seats=seats, transfer=bool(number % 2), tricky=number % 5 == 0)
+        table = dealt_by_seed(wanted, number)
+        chance = random.Random(number)
+        for _ in range(25):
+            table.store(step(table, chance))
+        match = table.match
+        if match.phase != PHASE_PLAYING:
+            continue
+        seat = (match.on_clock() & -match.on_clock()).bit_length() - 1
+        deal = next(r.event.dealt for r in table.records if r.event.HasField("dealt"))
+        shown = {c for record in table.records for c in open_cards(record.event, seat)}
+        held = [c for h in deal.hands if h.seat != seat for c in h.cards if c not in shown]
+        stock = [c for c in deal.stock if c not in shown and c != deal.trump_card]
+        if not held or not stock:
+            continue
+        twin = with_deal(table, swapped(deal, held[0], stock[-1]), len(table.records))
+        if (twin.match.hands, twin.match.stock) == (match.hands, match.stock):
+            continue  # both cards have come into the same hand
+        view, history = seen(table, seat)
+        assert (view, history) == seen(twin, seat)
+        assert choose(level, view, history, 7) == choose(level, *seen(twin, seat), 7)
+        compared += 1
+    assert compared > 5
+
+
+def open_cards(event: Event, seat: int) -> list[Card]:
+    """The cards that an event shows to a seat, the deal of the others and their draws apart."""
+    match event.WhichOneof("kind"):
+        case "attacked":
+            return [event.attacked.card]
+        case "defended":
+            return [event.defended.card]
+        case "transferred":
+            return [event.transferred.card]
+        case "drew":
+            return [c for draw in event.drew.draws if draw.seat == seat for c in draw.cards]
+        case _:
+            return []
+
+
+@pytest.mark.usefixtures("brisk")
+@pytest.mark.parametrize("level", BOTS)
+def test_the_same_seed_gives_the_same_match(level: BotLevel.ValueType) -> None:
+    players = [BOTS[level], BOTS[EASY]]
+    one, other = (BotMatch(settings(), players, server_seed(5), (1, 2)) for _ in range(2))
+    assert one.play() == other.play()
+    assert one.histories == other.histories
+
+
+def test_every_move_is_drawn_from_a_seed_of_its_own() -> None:
+    assert move_seed(1, 10) != move_seed(1, 11) != move_seed(2, 11)
+
+
+# --- tricky tables ------------------------------------------------------------------------------
+
+
+def test_R11_1_illegal_plays_are_seen_from_open_cards() -> None:
+    tricky = [wanted for wanted in FREE if wanted.tricky]
+    chance = random.Random(11)
+    found = 0
+    for number, wanted in enumerate(tricky[::70]):
+        table = dealt_by_seed(wanted, number)
+        while table.match.phase == PHASE_PLAYING:
+            match = table.match
+            for seat in range(wanted.seats):
+                if match.in_play >> seat & 1:
+                    others = {v for by, v in match.laid.values() if by != seat}
+                    assert illegal_plays(*seen(table, seat)) == sorted(match.cheats & others)
+                    found += len(match.cheats & others)
+            table.store(step(table, chance))
+    assert found > 40
+
+
+def cheated_table() -> Table:
+    """A has led a six and B has "beaten" it with a card that does not."""
+    table = dealt("6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♠ 8♠ 6♣ 7♣ 8♣ 9♣", trump="A♠", tricky=True)
+    table.play("A: 6♥", "B: 9♣ beats 6♥")
+    return table
+
+
+def test_R14_5_easy_bots_never_challenge_normal_ones_now_and_then_hard_ones_always() -> None:
+    view, history = seen(cheated_table(), 0)
+    accused = view.table[0].defence_version
+    chosen = {level: [choose(level, view, history, seed) for seed in range(40)] for level in BOTS}
+    assert not any(move.HasField("challenge") for move in chosen[EASY])
+    challenges = [m for m in chosen[NORMAL_LEVEL] if m.HasField("challenge")]
+    assert 0 < len(challenges) < 40
+    assert {move.challenge.play_version for move in challenges} == {accused}
+    assert chosen[HARD] == [challenging(accused)] * 40
+
+
+# --- the normal bot (R14.3) ---------------------------------------------------------------------
+
+
+def answer(hand: str, attack: str, stock: int) -> str:
+    """What the normal player beats a spade-trump attack with."""
+    led = pack_all(cards(attack), SPADES)
+    plan = NORMAL.at(stock).answer(pack_all(cards(hand), SPADES), [led], led, MATES[led])
+    return name(card_of(plan[0][1], SPADES)) if plan else "take"
+
+
+def test_R14_3_it_saves_trumps_while_there_is_a_stock() -> None:
+    hand = "A♠ 6♣ 7♣ 8♣ 9♦ 10♦"
+    assert answer(hand, "6♥", stock=20) == "take"
+    assert answer(hand, "6♥", stock=0) == "A♠"
+    assert answer("8♥ " + hand, "6♥", stock=20) == "8♥"
+
+
+def throws(fitting: str, stock: int, *, taking: bool = False, weak: str = "") -> str:
+    phase, packed = NORMAL.at(stock), pack_all(cards(fitting), SPADES)
+    card = phase.give(packed) if taking else phase.throw(packed, pack_all(cards(weak), SPADES))
+    return name(card_of(card, SPADES)) if card else "pass"
+
+
+def test_R14_3_it_throws_in_low_cards_and_keeps_trumps_while_there_is_a_stock() -> None:
+    assert throws("9♣ A♣", stock=20) == "9♣"
+    assert throws("9♠", stock=20) == "pass"
+    assert throws("9♠", stock=0) == "9♠"
+    assert throws("6♠", stock=20, taking=True) == "pass"
+
+
+def test_R14_3_it_throws_in_rather_what_the_defender_seems_to_have_nothing_against() -> None:
+    assert throws("9♣ 9♥", stock=20, weak="9♥") == "9♥"
+    assert throws("9♣ 9♥", stock=20, weak="9♣") == "9♣"
+
+
+def test_R14_3_a_trump_spent_on_a_plain_card_tells_of_its_suit() -> None:
+    table = dealt("6♠ 7♥ 9♥ 9♣ J♣ Q♣", "7♠ 9♠ 6♣ 7♣ 8♣ 9♦", trump="A♠")
+    table.play("A: 7♥", "B: 9♠ beats 7♥")
+    view, _ = seen(table, 0)
+    assert play(view, NORMAL) == attacking(CARD_NAMED["9♥"])  # and not 9♣

@@ -1,0 +1,109 @@
+"""R11.2 Nothing marks an illegal play: what a play changes in every view, and what it takes to
+decide, is compared with an honest play of the same shape."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import domain
+from domain.cards import cards_in
+from domain.match.decide import decide
+from domain.match.view import table_view
+from durak.v1.table_pb2 import TableView
+from tests.domain.match.test_R11_tricky import Role, after, four, roles, shown, type_name
+from tests.domain.tables import CARD_NAMED, LETTERS, Table, accepted, move_of
+
+CORE = str(Path(domain.__file__).parent)
+VIEWERS = (None, 0, 1, 2, 3)
+
+
+def before(role: Role) -> Table:
+    """The table that the play of a role comes to."""
+    table = four()
+    table.play("A: 6♥")
+    assert role.player in LETTERS[:4]
+    return table
+
+
+def changed(old: TableView, new: TableView, swap: dict[str, str]) -> dict[str, object]:
+    """The fields of a view that a play has changed, with two cards exchanged in the new one."""
+    was, now = shown(old, swap), shown(new, swap)
+    return {name: now.get(name) for name in {*was, *now} if now.get(name) != was.get(name)}
+
+
+@roles
+def test_R11_2_an_illegal_play_changes_each_view_as_an_honest_one_does(role: Role) -> None:
+    """`hand` is compared for all but the player, whose own view lacks the card that they laid."""
+    honest, cheat = after(role, role.honest), after(role, role.wrong)
+    mine, theirs = (type_name(CARD_NAMED[card]) for card in (role.honest, role.wrong))
+    for viewer in VIEWERS:
+        old = table_view(before(role).match, viewer)
+        fields = changed(old, table_view(honest.match, viewer), {})
+        swapped = changed(old, table_view(cheat.match, viewer), {mine: theirs, theirs: mine})
+        is_player = viewer is not None and LETTERS[viewer] == role.player
+        if is_player:
+            assert fields.pop("hand", None) is not None
+            assert swapped.pop("hand", None) is not None
+        assert swapped == fields != {}
+
+
+@roles
+def test_R11_2_the_moves_offered_follow_from_what_lies_there_for_all_to_see(role: Role) -> None:
+    for card in (role.honest, role.wrong):
+        match = after(role, card).match
+        ranks = {CARD_NAMED[card] % 13, CARD_NAMED["6♥"] % 13}
+        for seat in range(4):
+            moves = table_view(match, seat).moves
+            own = set(cards_in(match.hands[seat]))
+            fitting = {held for held in own if held % 13 in ranks}
+            may_throw_in = seat != match.defender and len(match.attacks) < match.cap
+            assert set(moves.attack) == (fitting if may_throw_in else set())
+            assert list(moves.challenge) == [
+                version
+                for laid in (*match.attacks, *match.beaten_by.values())
+                for by, version in [match.laid[laid]]
+                if by != seat
+            ]
+
+
+def lines_run(work: Any) -> list[tuple[str, int]]:
+    """The lines of the core that some work runs."""
+    lines: list[tuple[str, int]] = []
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(CORE):
+            return None
+        if event == "line":
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    found = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(found)
+    return lines
+
+
+@roles
+def test_R11_2_an_illegal_play_takes_the_work_of_an_honest_one(role: Role) -> None:
+    """No latency tells them apart: the same lines decide, and but for a note the same ones fold."""
+
+    def work(card: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+        match = before(role).match
+        seat = LETTERS.index(role.player)
+        move = move_of(match, role.words.format(card))
+        events = accepted(decide(match, seat, move))
+        decided = lines_run(lambda: decide(match, seat, move))
+        (deed, *_), twin = events, match.copy()
+        return decided, lines_run(lambda: twin.fold_event(deed))
+
+    (honest, kept), (cheat, noted) = work(role.honest), work(role.wrong)
+    note = [line for line in noted if line not in kept]
+    assert len(note) == 3, "the fold notes the cheat, for a challenge to find"
+    assert [line for line in noted if line not in note] == kept
+    assert [line for line in cheat if line not in note] == honest

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from eventstore import (
+    EmbeddedPostgres,
+    EventStore,
+    LobbyRow,
+    MigrationError,
+    StoreMisconfigured,
+    migrate,
+)
+from eventstore.postgres.migrate import Migration, migrations
+from tests.conftest import Database, execute
+from tests.eventstore.support import Writer, assert_whole
+
+
+@pytest.fixture
+def empty(postgres: EmbeddedPostgres) -> Iterator[Database]:
+    name = f"empty_{uuid4().hex}"
+    admin = postgres.owner_dsn("postgres")
+    asyncio.run(execute(admin, f"CREATE DATABASE {name}"))
+    yield Database(name, postgres.owner_dsn(name), postgres.app_dsn(name))
+    asyncio.run(execute(admin, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+async def tables(database: Database) -> set[str]:
+    connection = await asyncpg.connect(database.owner_dsn)
+    try:
+        rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        return {row[0] for row in rows}
+    finally:
+        await connection.close()
+
+
+async def test_a_fresh_database_gets_all_of_them_once(empty: Database) -> None:
+    assert await migrate(empty.owner_dsn) == migrations()
+    assert await migrate(empty.owner_dsn) == []
+    async with await EventStore.open(empty.app_dsn) as store:
+        writer = Writer(store)
+        await writer.add(b"one")
+        assert await assert_whole(store, writer.stream_id) == [b"one"]
+
+
+async def test_services_that_start_at_once_take_turns(empty: Database) -> None:
+    ran = await asyncio.gather(*(migrate(empty.owner_dsn) for _ in range(5)))
+    assert sorted(len(each) for each in ran) == [0, 0, 0, 0, len(migrations())]
+
+
+async def test_a_changed_file_is_refused_by_name(database: Database) -> None:
+    first, *others = migrations()
+    changed = [replace(first, sql=first.sql + "\n-- harmless"), *others]
+    with pytest.raises(MigrationError, match="0001 events was changed"):
+        await migrate(database.owner_dsn, changed)
+
+
+async def test_a_database_of_a_newer_program_is_refused(database: Database) -> None:
+    newest = len(migrations()) + 1
+    await migrate(database.owner_dsn, [*migrations(), Migration(newest, "later", "SELECT 1")])
+    with pytest.raises(MigrationError, match=f"has migration {newest:04}"):
+        await migrate(database.owner_dsn)
+    with pytest.raises(MigrationError, match=f"has migration {newest:04}"):
+        await EventStore.open(database.app_dsn)
+
+
+async def test_a_migration_that_fails_leaves_nothing_of_its_run(empty: Database) -> None:
+    broken = [
+        Migration(1, "good", "CREATE TABLE good (id integer)"),
+        Migration(2, "bad", "CREATE TABLE bad (id integer); SELECT 1/0"),
+    ]
+    with pytest.raises(MigrationError, match="0002 bad failed"):
+        await migrate(empty.owner_dsn, broken)
+    assert await tables(empty) == set()
+
+
+async def test_the_store_refuses_a_database_that_was_not_migrated(empty: Database) -> None:
+    await migrate(empty.owner_dsn, [])
+    with pytest.raises(StoreMisconfigured, match="0001 events"):
+        await EventStore.open(empty.app_dsn)
+
+
+async def test_0006_leaves_the_rows_that_are_there_to_be_made_anew(empty: Database) -> None:
+    await migrate(empty.owner_dsn, migrations()[:5])
+    opened_at = datetime(2026, 1, 1, tzinfo=UTC)
+    match_id = uuid4()
+    insert = "INSERT INTO matches (match_id, version, status, opened_at, summary) VALUES"
+    row = f"('{match_id}', 1, 1, '{opened_at.isoformat()}', 'old')"
+    await execute(empty.owner_dsn, f"{insert} {row}")
+
+    assert [one.version for one in await migrate(empty.owner_dsn, migrations()[:6])] == [6]
+    await migrate(empty.owner_dsn)
+    async with await EventStore.open(empty.app_dsn) as store:
+        assert await store.list_matches(limit=9) == [(match_id, 1, opened_at, 1, b"old")]
+        assert await store.count_opened("ann", status=1, limit=9) == 0
+        row_anew = LobbyRow(1, opened_at, b"old", opened_by="ann")
+        await store.put_lobby_rows([(match_id, 1, row_anew)])
+        assert await store.count_opened("ann", status=1, limit=9) == 1

@@ -1,0 +1,398 @@
+"""AuditService over the wire: what auditors read and have judged, and who never gets near it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import grpc
+import pytest
+from google.protobuf.message_factory import GetMessageClass
+from grpc import aio
+
+from domain.audit.verify import Outcome, verify
+from domain.cards import ALL_CARDS, cards_in, mask_of
+from domain.match.fold import fold
+from domain.transparency import checkpoint, merkle
+from durak.v1 import audit_service_pb2 as api
+from durak.v1 import match_service_pb2 as match_api
+from durak.v1.audit_service_pb2_grpc import AuditServiceStub
+from durak.v1.errors_pb2 import ErrorReason
+from durak.v1.match_service_pb2_grpc import MatchServiceStub
+from durak.v1.settings_pb2 import DECK_36, THROW_IN_ALL, Settings
+from eventstore import EventStore
+from tests.conftest import Database, execute
+from tests.domain.audit.audit_matches import Told, random_match
+from tests.service.playing import refused
+from tests.service.serving import Caller, Service, serving
+from tests.service.stored_matches import store_match, store_random
+
+METHODS: dict[str, Any] = {
+    method.name: GetMessageClass(method.input_type)
+    for method in api.DESCRIPTOR.services_by_name["AuditService"].methods
+    if "match_id" in method.input_type.fields_by_name
+}
+"""Every call about one match, by the contract."""
+SHOWING_NOTHING = {"GetInclusionProof"}
+"""What of these tells no card and no seed."""
+OPEN = sorted(set(METHODS) - SHOWING_NOTHING)
+
+
+@pytest.fixture
+async def service(database: Database, tmp_path: Path) -> AsyncIterator[Service]:
+    async with serving(database, tmp_path) as served:
+        yield served
+
+
+@pytest.fixture
+def auditor(service: Service) -> Caller:
+    return service.caller(AuditServiceStub, "olga", "auditor")
+
+
+async def in_tree(store: EventStore, count: int) -> None:
+    """Wait until the checkpointer has signed for so many matches."""
+    async with asyncio.timeout(30):
+        while await store.checkpoints.of_size(count) is None:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+
+
+def staked_and_played(**wanted: int) -> Told:
+    """A staked match of which the cards were dealt."""
+    matches = (random_match(seed, stake_coins=100, **wanted) for seed in range(100))
+    return next(told for told in matches if len(told.records) > 30)
+
+
+# --- who may ------------------------------------------------------------------------------------
+
+
+async def test_who_plays_with_one_token_reads_nothing_open_with_another(service: Service) -> None:
+    """The same person with two tokens: before the deal they could still sit down, after it not."""
+    player, auditor = (
+        service.caller(stub, "twofaced", role)
+        for stub, role in ((MatchServiceStub, "player"), (AuditServiceStub, "auditor"))
+    )
+    settings = Settings(deck=DECK_36, seats=2, throw_in=THROW_IN_ALL)
+    opened = await player.OpenTable(
+        match_api.OpenTableRequest(request_id=str(uuid4()), settings=settings)
+    )
+    match_id = opened.view.match_id
+    for method in OPEN:
+        async with refused(ErrorReason.ERROR_REASON_MATCH_NOT_DEALT):
+            await getattr(auditor, method)(METHODS[method](match_id=match_id))
+
+    for who in (player, service.caller(MatchServiceStub, "anna", "player")):
+        await who.TakeSeat(match_api.TakeSeatRequest(match_id=match_id, request_id=str(uuid4())))
+    for method in OPEN:
+        async with refused(ErrorReason.ERROR_REASON_OWN_MATCH):
+            await getattr(auditor, method)(METHODS[method](match_id=match_id))
+    other = service.caller(AuditServiceStub, "olga", "auditor")
+    for method in OPEN:
+        await getattr(other, method)(METHODS[method](match_id=match_id))
+
+
+async def test_ids_and_numbers_are_checked(auditor: Caller) -> None:
+    malformed = ErrorReason.ERROR_REASON_MALFORMED_FIELD
+    for method, request in METHODS.items():
+        async with refused(malformed):
+            await getattr(auditor, method)(request(match_id="7"))
+        async with refused(ErrorReason.ERROR_REASON_MATCH_NOT_FOUND):
+            await getattr(auditor, method)(request(match_id=str(uuid4())))
+    async with refused(malformed):
+        await auditor.ReadEvents(api.ReadEventsRequest(match_id=str(uuid4()), page_size=1001))
+    async with refused(malformed):
+        await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=2**63))
+    for seconds in (-1, 2**60):
+        request = api.VerifyPayoutsRequest()
+        request.opened_since.seconds = seconds
+        async with refused(malformed):
+            await auditor.VerifyPayouts(request).read()
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+async def test_records_come_page_by_page_as_stored(service: Service, auditor: Caller) -> None:
+    told = staked_and_played()
+    match_id = await store_match(service.store, told)
+    stored = await service.store.read(match_id)
+    found: list[api.StoredRecord] = []
+    while len(found) < len(stored):
+        page = await auditor.ReadEvents(
+            api.ReadEventsRequest(match_id=str(match_id), after_version=len(found), page_size=20)
+        )
+        assert page.head_version == len(stored)
+        assert 0 < len(page.records) <= 20
+        found += page.records
+    assert [(one.version, one.stored, one.hash) for one in found] == stored
+    assert [one.record for one in found] == told.records
+
+
+async def test_the_state_at_any_version_has_every_card_once(
+    service: Service, auditor: Caller
+) -> None:
+    told = staked_and_played(deck=36)
+    match_id = str(await store_match(service.store, told))
+    dealt = next(r.version for r in told.records if r.event.HasField("dealt"))
+    for version in {1, dealt - 1, dealt, dealt + 7, len(told.records)}:
+        answer = await auditor.GetStateAt(api.GetStateAtRequest(match_id=match_id, version=version))
+        state, match = answer.state, fold(told.records[:version])
+        assert state.view.version == version
+        assert not state.view.HasField("your_seat")
+        assert [list(seat.hand) for seat in state.seats] == [
+            list(cards_in(hand)) for hand in match.hands
+        ]
+        if version >= dealt:
+            table = [
+                card
+                for pair in state.view.table
+                for card in (pair.attack_card, pair.defence_card)
+                if card
+            ]
+            cards = [card for seat in state.seats for card in seat.hand]
+            cards += [*state.stock, *state.discarded, *table]
+            assert len(cards) == 36
+            assert mask_of(cards).bit_count() == 36
+            assert mask_of(cards) & ~ALL_CARDS == 0
+        if state.stock:
+            assert state.stock[-1] == state.view.trump_card
+
+    newest = await auditor.GetStateAt(api.GetStateAtRequest(match_id=match_id))
+    assert newest.state.view.version == len(told.records)
+    async with refused(ErrorReason.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD):
+        await auditor.GetStateAt(
+            api.GetStateAtRequest(match_id=match_id, version=len(told.records) + 1)
+        )
+
+
+# --- judging ------------------------------------------------------------------------------------
+
+
+async def test_an_honest_match_is_verified_with_its_coins(
+    service: Service, auditor: Caller
+) -> None:
+    told = staked_and_played()
+    match_id = await store_match(service.store, told)
+    answer = await auditor.VerifyMatch(api.VerifyMatchRequest(match_id=str(match_id)))
+    report = answer.report
+    assert report.ok
+    assert report.ended
+    assert (report.match_id, report.head_version) == (str(match_id), len(told.records))
+    finished = told.records[-1].event.finished
+    assert report.outcome == finished.outcome
+    assert list(report.share_coins) == [one.share_coins for one in finished.results]
+
+
+async def test_a_damaged_match_is_judged_but_not_folded(
+    service: Service, auditor: Caller, database: Database
+) -> None:
+    match_id = str(await store_match(service.store, staked_and_played()))
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE events DISABLE TRIGGER USER",
+        "UPDATE events SET record = '\\xff' WHERE version = 9",
+    )
+    report = (await auditor.VerifyMatch(api.VerifyMatchRequest(match_id=match_id))).report
+    assert not report.ok
+    kinds = {(one.kind, one.version) for one in report.findings}
+    assert {("chain", 9), ("unreadable", 9)} <= kinds
+    [unreadable] = [one for one in report.findings if one.kind == "unreadable"]
+    assert unreadable.severity == api.FINDING_SEVERITY_FAULT
+    page = await auditor.ReadEvents(api.ReadEventsRequest(match_id=match_id))
+    assert [one.version for one in page.records if not one.HasField("record")] == [9]
+    await auditor.GetStateAt(api.GetStateAtRequest(match_id=match_id, version=8))
+    with pytest.raises(aio.AioRpcError) as caught:
+        await auditor.GetStateAt(api.GetStateAtRequest(match_id=match_id))
+    assert caught.value.code() is grpc.StatusCode.DATA_LOSS
+
+
+async def verified(
+    auditor: Caller, request: api.VerifyPayoutsRequest | None = None
+) -> tuple[list[api.VerifyProgress], list[api.AuditReport], api.PayoutsSummary]:
+    messages = [one async for one in auditor.VerifyPayouts(request or api.VerifyPayoutsRequest())]
+    kinds = [one.WhichOneof("kind") for one in messages]
+    assert kinds[0] == "progress"
+    assert kinds.index("summary") == len(kinds) - 1
+    return (
+        [one.progress for one in messages if one.HasField("progress")],
+        [one.faulty for one in messages if one.HasField("faulty")],
+        messages[-1].summary,
+    )
+
+
+async def test_payouts_of_many_matches_add_up(service: Service, auditor: Caller) -> None:
+    matches = [random_match(seed, stake_coins=100 * (seed % 3)) for seed in range(55)]
+    for told in matches:
+        await store_match(service.store, told)
+    progress, faulty, summary = await verified(auditor)
+    assert not faulty
+    assert [(one.matches_judged, one.matches_total) for one in progress] == [
+        (0, 55),
+        (50, 55),
+        (55, 55),
+    ]
+    entries = [entry for told in matches for entry in told.ledger if entry.player_id]
+    staked, refunded, paid = (
+        sum(abs(entry.coins) for entry in entries if entry.kind == kind) for kind in (1, 2, 3)
+    )
+    assert (summary.matches_judged, summary.matches_with_faults) == (55, 0)
+    assert (summary.staked_coins, summary.refunded_coins, summary.paid_coins) == (
+        staked,
+        refunded,
+        paid,
+    )
+    assert staked == refunded + paid
+    assert summary.ledger.ok
+    assert summary.ledger.escrow_coins == 0
+    assert summary.ledger.issued_coins == summary.ledger.available_coins
+
+    none = api.VerifyPayoutsRequest()
+    none.opened_since.GetCurrentTime()
+    none.opened_since.seconds += 10 * 365 * 86_400
+    _, _, summary = await verified(auditor, none)
+    assert summary.matches_judged == 0
+
+
+async def test_payouts_that_were_changed_are_named(
+    service: Service, auditor: Caller, database: Database
+) -> None:
+    for seed in range(200, 205):
+        await store_random(service.store, seed)
+    told = staked_and_played(seats=2)
+    assert not any(record.event.HasField("seat_vacated") for record in told.records)
+    match_id = str(await store_match(service.store, told))
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE transfers DISABLE TRIGGER USER",
+        f"UPDATE transfers SET coins = coins - 1 WHERE source_id = '{match_id}' AND kind IN (3, 5)",
+    )
+    _, [faulty], summary = await verified(auditor)
+    assert faulty.match_id == match_id
+    assert "payout" in {one.kind for one in faulty.findings}
+    assert summary.matches_with_faults == 1
+    assert not summary.ledger.ok
+    assert summary.ledger.wrong_accounts
+
+    own = service.caller(AuditServiceStub, told.ledger[0].player_id, "auditor")
+    _, [faulty], _ = await verified(own)
+    assert faulty == api.AuditReport(match_id=match_id)
+
+
+async def test_of_a_faulty_match_that_is_not_dealt_the_id_alone_is_told(
+    service: Service, auditor: Caller, database: Database
+) -> None:
+    """Whoever reads it could still sit down."""
+    told = next(
+        told
+        for told in (random_match(seed, seats=6, stake_coins=0) for seed in range(50))
+        if told.records[2].event.HasField("seat_taken")
+    )
+    match_id = str(await store_match(service.store, told, commands=2))
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE events DISABLE TRIGGER USER",
+        "UPDATE events SET hash = sha256(hash) WHERE version = 1",
+    )
+    _, [faulty], summary = await verified(auditor)
+    assert faulty == api.AuditReport(match_id=match_id)
+    assert summary.matches_with_faults == 1
+
+
+async def test_one_verification_of_many_at_a_time(service: Service, auditor: Caller) -> None:
+    for seed in range(3):
+        await store_random(service.store, seed)
+    first = auditor.VerifyPayouts(api.VerifyPayoutsRequest())
+    await first.read()
+    async with refused(ErrorReason.ERROR_REASON_OVERLOADED):
+        await auditor.VerifyPayouts(api.VerifyPayoutsRequest()).read()
+    first.cancel()
+    async with asyncio.timeout(30):
+        while await is_refused(auditor):  # noqa: ASYNC110 - the end of a call is told to nobody
+            await asyncio.sleep(0.05)
+    _, _, summary = await verified(auditor)
+    assert summary.matches_judged == 3
+
+
+async def is_refused(auditor: Caller) -> bool:
+    """Whether a verification of many cannot begin now."""
+    try:
+        await verified(auditor)
+    except aio.AioRpcError as error:
+        return error.code() is grpc.StatusCode.UNAVAILABLE
+    return False
+
+
+# --- the proof ----------------------------------------------------------------------------------
+
+
+async def test_an_export_is_proven_by_the_file_and_the_key_alone(
+    service: Service, auditor: Caller
+) -> None:
+    told = staked_and_played()
+    match_id = await store_match(service.store, told)
+    await store_random(service.store, 205)
+    await in_tree(service.store, 2)
+    answer = await auditor.ExportMatch(api.ExportMatchRequest(match_id=str(match_id)))
+    found = verify(answer.transcript, str(service.note_key.verifier))
+    assert found.outcome is Outcome.PROVEN, found.findings
+    assert found.report is not None
+    assert found.report.facts.match_id == told.match_id
+    assert found.checkpoint is not None
+    assert found.checkpoint.size == 2
+
+
+async def test_a_running_match_is_exported_without_a_proof(
+    service: Service, auditor: Caller
+) -> None:
+    told = staked_and_played(seats=2)
+    match_id = await store_match(service.store, told, commands=6)
+    answer = await auditor.ExportMatch(api.ExportMatchRequest(match_id=str(match_id)))
+    found = verify(answer.transcript, str(service.note_key.verifier))
+    assert found.outcome is Outcome.CONSISTENT, found.findings
+    async with refused(ErrorReason.ERROR_REASON_NOT_IN_CHECKPOINT):
+        await auditor.GetInclusionProof(api.GetInclusionProofRequest(match_id=str(match_id)))
+
+
+async def test_checkpoints_and_proofs_between_any_two(service: Service, auditor: Caller) -> None:
+    ids: list[UUID] = []
+    for seed in range(4):
+        ids.append(await store_random(service.store, seed))
+        await in_tree(service.store, seed + 1)
+    key = service.note_key.verifier
+    heads = {}
+    for size in range(5):
+        answer = await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=size))
+        heads[size] = checkpoint.verify_checkpoint(answer.checkpoint, key)
+        assert heads[size].size == size
+        assert answer.HasField("signed_at")
+    for old in heads.values():
+        answer = await auditor.GetCheckpoint(api.GetCheckpointRequest(since_tree_size=old.size))
+        new = checkpoint.verify_checkpoint(answer.checkpoint, key)
+        assert new == heads[4]
+        hashes = list(answer.consistency_hashes)
+        assert merkle.verify_consistency(old.size, new.size, hashes, old.root, new.root)
+
+    stored = await service.store.read(ids[1])
+    for size in (2, 3, 4):
+        proof = await auditor.GetInclusionProof(
+            api.GetInclusionProofRequest(match_id=str(ids[1]), tree_size=size)
+        )
+        assert (proof.last_version, proof.head_hash) == (len(stored), stored[-1].hash)
+        leaf = merkle.leaf_hash(merkle.match_leaf(ids[1].bytes, len(stored), stored[-1].hash))
+        place, hashes = proof.inclusion, list(proof.inclusion.hashes)
+        root = checkpoint.verify_checkpoint(proof.checkpoint, key).root
+        assert place.tree_size == size
+        assert merkle.verify_inclusion(leaf, place.leaf_index, size, hashes, root)
+
+    async with refused(ErrorReason.ERROR_REASON_NOT_IN_CHECKPOINT):
+        await auditor.GetInclusionProof(
+            api.GetInclusionProofRequest(match_id=str(ids[1]), tree_size=1)
+        )
+    for request in (
+        api.GetCheckpointRequest(tree_size=99),
+        api.GetCheckpointRequest(since_tree_size=5),
+    ):
+        async with refused(ErrorReason.ERROR_REASON_CHECKPOINT_NOT_FOUND):
+            await auditor.GetCheckpoint(request)

@@ -1,0 +1,192 @@
+"""Bots (R14): they play like anyone, to the end, and outlive the replica they began on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from domain.match.fold import Match
+from domain.match.view import redact
+from durak.v1.errors_pb2 import ErrorReason
+from durak.v1.events_pb2 import ActorKind
+from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
+from durak.v1.table_pb2 import Phase
+from tests.service.playing import (
+    Playing,
+    easy_move,
+    folded,
+    has_move,
+    log_of,
+    play_out,
+    playing,
+    refused,
+    rest_of,
+)
+
+__all__ = ["playing"]
+
+RESULT_S = 60
+
+
+def table_of(seats: int, **settings: Any) -> Settings:
+    return Settings(
+        deck=Deck.DECK_52 if seats > 4 else Deck.DECK_36,
+        seats=seats,
+        throw_in=ThrowIn.THROW_IN_ALL,
+        draw_allowed=True,
+        **settings,
+    )
+
+
+async def to_the_end(watch: Any) -> None:
+    async with asyncio.timeout(RESULT_S):
+        async for _ in rest_of(watch):
+            pass
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4, 5, 6])
+async def test_R14_2_bots_alone_play_a_match_to_its_end(playing: Playing, seats: int) -> None:
+    replica = await playing.replica()
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(seats, transfer=True))).match_id
+    for _ in range(seats):
+        await ann.seat_bot(match_id)
+    await to_the_end(ann.watch(match_id))
+    records = await log_of(replica.store, match_id)
+    assert records[-1].event.HasField("finished")
+    moves = [record for record in records if record.actor_kind == ActorKind.ACTOR_KIND_BOT]
+    assert not any(record.actor_id or record.request_id for record in moves)
+    assert not any(record.event.HasField("timed_out") for record in records)
+    deeds = {record.time.ToNanoseconds() for record in moves}
+    assert replica.engine.matches.counters.bot_moves == len(deeds)
+
+
+async def test_R14_3_normal_bots_play_a_match_to_its_end(playing: Playing) -> None:
+    replica = await playing.replica()
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(3, transfer=True, tricky=True))).match_id
+    for _ in range(3):
+        await ann.seat_bot(match_id, level=BotLevel.BOT_LEVEL_NORMAL)
+    await to_the_end(ann.watch(match_id))
+    assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
+
+
+@pytest.mark.parametrize("settings", [{"transfer": True}, {"tricky": True}])
+async def test_R14_4_hard_bots_play_a_match_to_its_end(
+    playing: Playing, settings: dict[str, Any]
+) -> None:
+    replica = await playing.replica(bot_think_seconds=RESULT_S)
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(2, **settings))).match_id
+    for _ in range(2):
+        await ann.seat_bot(match_id, level=BotLevel.BOT_LEVEL_HARD)
+    await to_the_end(ann.watch(match_id))
+    assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
+    assert not replica.engine.matches.counters.bot_moves_unthought
+
+
+async def test_a_person_plays_against_bots(playing: Playing) -> None:
+    replica = await playing.replica()
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(4, transfer=True))).match_id
+    for seat in (0, 1, 3):
+        await ann.seat_bot(match_id, seat=seat)
+    await ann.sit(match_id)
+    view = await play_out([ann], match_id)
+    assert (await folded(replica.store, match_id)).version == view.version
+
+
+async def test_bots_of_a_tricky_table_play_to_the_end(playing: Playing) -> None:
+    replica = await playing.replica()
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(4, tricky=True, transfer=True))).match_id
+    for _ in range(4):
+        await ann.seat_bot(match_id)
+    await to_the_end(ann.watch(match_id))
+    assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
+
+
+async def test_C14_another_replica_takes_over_the_bots_of_one_that_died(playing: Playing) -> None:
+    settings: dict[str, Any] = {"bot_turn_seconds": 0.2, "sweep_grace_seconds": 0.1}
+    first = await playing.replica(bot_delay_seconds=60, **settings)
+    ann = await playing.player(first, "ann")
+    match_id = (await ann.open(table_of(3))).match_id
+    for _ in range(3):
+        await ann.seat_bot(match_id)
+    dealt = len(await log_of(first.store, match_id))
+    await first.die()  # while its bot still hesitates
+    second = await playing.replica(**settings)
+    guest = await playing.player(second, "guest")
+    await to_the_end(guest.watch(match_id))
+    records = await log_of(second.store, match_id)
+    assert records[dealt].actor_kind == ActorKind.ACTOR_KIND_BOT
+    assert records[-1].event.HasField("finished")
+
+
+async def test_several_replicas_move_each_bot_once(playing: Playing) -> None:
+    replicas = [
+        await playing.replica(bot_turn_seconds=0.01, sweep_grace_seconds=0) for _ in range(2)
+    ]
+    ann = await playing.player(replicas[0], "ann")
+    match_id = (await ann.open(table_of(2))).match_id
+    other = await playing.player(replicas[1], "guest")
+    watches = [ann.watch(match_id), other.watch(match_id)]
+    for _ in range(2):
+        await ann.seat_bot(match_id)
+
+    async def sweep() -> None:
+        while not ended.done():
+            await asyncio.gather(*(replica.engine.sweeper.sweep() for replica in replicas))
+
+    ended = asyncio.gather(*(to_the_end(watch) for watch in watches))
+    await sweep()
+    await ended
+    match = Match()
+    for record in await log_of(replicas[0].store, match_id):
+        match.apply(record)  # which fails on a move made twice
+    assert match.phase == Phase.PHASE_ENDED
+
+
+async def test_R14_1_a_bot_knows_what_its_seat_was_shown(playing: Playing) -> None:
+    replica = await playing.replica(bot_delay_seconds=60)
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(2))).match_id
+    await ann.sit(match_id, seat=0)
+    view = await ann.seat_bot(match_id, seat=1)
+    if has_move(view):
+        await ann.play(match_id, easy_move(view))
+    live = replica.engine.matches.get(UUID(match_id).bytes)
+    records = await log_of(replica.store, match_id)
+    trump_card = live.match.trump_card
+    assert live.history(1) == [redact(record.event, 1, trump_card) for record in records]
+    assert set(live.history(1)[3].dealt.hands[0].cards) <= {0, trump_card}
+
+
+async def test_the_seed_of_a_bot_is_hidden(playing: Playing) -> None:
+    replica = await playing.replica()
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(2))).match_id
+    await ann.seat_bot(match_id)
+    records = await log_of(replica.store, match_id)
+    assert records[1].event.seat_taken.bot_seed
+    watch = ann.watch(match_id, 1)
+    shown = (await watch.read()).event.event
+    assert shown.seat_taken.bot_level == BotLevel.BOT_LEVEL_EASY
+    assert not shown.seat_taken.bot_seed
+
+
+async def test_seating_a_bot_counts_as_several_calls(playing: Playing) -> None:
+    """One account could keep a service busy with nothing but tables of bots."""
+    replica = await playing.replica(
+        caller_calls_per_second=0.001, caller_calls_burst=16, seat_bot_calls=10
+    )
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(3))).match_id  # 1 of 16
+    await ann.seat_bot(match_id)  # 11 of 16
+    async with refused(ErrorReason.ERROR_REASON_RATE_LIMITED):
+        await ann.seat_bot(match_id)
+    bob = await playing.player(replica, "bob")
+    await bob.seat_bot((await bob.open(table_of(3))).match_id)

@@ -1,0 +1,135 @@
+"""`durak dispute` as a player, an auditor and an operator run it against a server."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from durak.v1.events_pb2 import OUTCOME_PLAYED_OUT
+from eventstore import EventStore
+from tests.conftest import Database
+from tests.domain.audit.audit_matches import Told, random_match
+from tests.service.stored_matches import store_match
+from tests.terminal import Server, Terminal
+
+NO_END = "31536000"
+"""Seconds: the matches of the tests ended when they were drawn."""
+
+
+def played_for_coins() -> Told:
+    """A staked match of two people that somebody won."""
+    for seed in range(200):
+        told = random_match(seed, stake_coins=100, seats=2)
+        if told.records[-1].event.finished.outcome == OUTCOME_PLAYED_OUT:
+            return told
+    raise AssertionError
+
+
+TOLD = played_for_coins()
+WINNER = next(entry.player_id for entry in TOLD.ledger if entry.kind == 3 and entry.player_id)
+LOSER = next(entry.player_id for entry in TOLD.ledger if entry.player_id not in {"", WINNER})
+BEATEN = next(record for record in TOLD.records if record.event.HasField("defended"))
+
+
+class Office:
+    """A terminal beside a server that has one match."""
+
+    def __init__(self, terminal: Terminal, server: Server, match_id: UUID) -> None:
+        self.terminal = terminal
+        self.server = server
+        self.match_id = str(match_id)
+
+    def run(self, who: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        place = ("--server", self.server.address, "--name", who)
+        return self.terminal.durak("dispute", *arguments, *place)
+
+    def said(self, who: str, *arguments: str) -> str:
+        done = self.run(who, *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def open(self, *arguments: str) -> str:
+        """Open a dispute as the loser; its id."""
+        said = self.said(LOSER, "open", self.match_id, "--reason", "no", *arguments)
+        dispute_id, _, rest = said.partition(": ")
+        assert rest == "open, version 1\n"
+        return dispute_id
+
+
+@pytest.fixture
+def office(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    monkeypatch.setenv("DURAK_DISPUTE_WINDOW_SECONDS", NO_END)
+    terminal = Terminal(database, tmp_path)
+    with terminal.serving() as server:
+        yield Office(terminal, server, asyncio.run(_stored(database)))
+
+
+async def _stored(database: Database) -> UUID:
+    async with await EventStore.open(database.app_dsn) as store:
+        return await store_match(store, TOLD)
+
+
+def test_a_complaint_is_rejected_by_the_evidence(office: Office) -> None:
+    dispute = office.open("--version", str(BEATEN.version))
+    mine = office.said(LOSER, "list", "--role", "player")
+    assert mine.startswith(f"{dispute}  open ")
+    assert mine.rstrip().endswith(f"match {office.match_id}, version {BEATEN.version}")
+
+    shown = office.said("olga", "show", dispute)
+    before, _, after = shown.partition("\nWhat happened\n")
+    assert f"\nBefore version {BEATEN.version}\n" in before
+    assert before.count("Hand of ") == 2
+    assert f"{BEATEN.version:>5}  " in after
+    assert " beats " in after
+    assert "  as the rules have it (R1.3, R4.2)\n" in after
+    assert f"{office.match_id}: no fault; ended, {len(TOLD.records)} records\n" in after
+    assert f"payout  {WINNER}  +200\n" in after
+
+    ruled = office.said("olga", "rule", dispute, "rejected", "--reason", "it beats", "--at", "1")
+    assert ruled == f"{dispute}: rejected, version 2\n"
+    to_player = office.said(LOSER, "show", dispute, "--role", "player")
+    assert "olga rules: rejected: it beats\n" in to_player
+    assert "Hand of" not in to_player
+    assert "Verdict" not in to_player
+
+
+def test_coins_move_when_an_operator_signs_off(office: Office) -> None:
+    dispute = office.open("--payout")
+    coins = ("--correct", f"{LOSER}=+30", "--correct", f"{WINNER}=-30")
+    ruling = office.said("olga", "rule", dispute, "upheld", "--reason", "so", *coins)
+    assert ruling == f"{dispute}: awaiting sign off, version 2\n"
+    waiting = office.said("otto", "list", "--role", "operator", "--status", "awaiting-sign-off")
+    assert waiting.startswith(dispute)
+    declined = office.said("otto", "sign", dispute, "--decline", "--reason", "look again")
+    assert declined == f"{dispute}: open, version 3\n"
+    office.said("olga", "rule", dispute, "upheld", "--reason", "so", *coins)
+    signed = office.said("otto", "sign", dispute, "--reason", "checked", "--at", "4")
+    assert signed == f"{dispute}: upheld, version 5\n"
+    shown = office.said("olga", "show", dispute)
+    assert f"rules: upheld, coins {LOSER} +30, {WINNER} -30: so\n" in shown
+    assert "otto declines: look again\n" in shown
+    assert "otto signs off: checked\n" in shown
+
+
+def test_what_is_refused_is_said_in_a_sentence(office: Office) -> None:
+    dispute = office.open("--payout")
+    rule = ("rule", dispute, "upheld", "--reason", "so")
+    for who, arguments, words in (
+        (WINNER, rule, "played in this match"),
+        ("olga", (*rule, "--correct", f"{LOSER}=5"), "corrections"),
+        ("otto", ("sign", dispute, "--reason", "so"), "ruling"),
+    ):
+        done = office.run(who, *arguments)
+        assert done.returncode == 1
+        assert words in done.stderr
+        assert done.stderr.count("\n") == 1
+    for arguments in (
+        ("open", office.match_id, "--reason", "no", "--payout", "--version", "3"),
+        (*rule, "--correct", f"{LOSER}=much"),
+    ):
+        assert office.run("olga", *arguments).returncode == 2

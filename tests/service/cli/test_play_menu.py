@@ -1,0 +1,197 @@
+"""A number at `durak play` means the move beside which it was read, whatever others do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import re
+import select
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from grpc import aio
+
+from durak.v1.cards_pb2 import Card
+from durak.v1.table_pb2 import AttackMove, Move, TableView
+from service.cli.menu import REACTION_SECONDS, Menu, Menus, menu_of
+from service.render.moves import Choice, choices, number_in
+from service.render.table import names_in
+from service.render.texts import speak
+from service.server import Running, running
+from tests.conftest import Database
+from tests.service.cli.test_play_answers import Person, config, playing
+from tests.service.playing import Player, easy_move, has_move
+from tests.terminal import COMMAND
+
+DEED = r"ann (leads|beats|throws in|transfers|says|passes)"
+SAY = speak("en")
+TWO = (Card.CARD_6H, Card.CARD_7H)
+
+
+def menu(*cards: Card.ValueType) -> Menu:
+    return Menu([Choice(Move(attack=AttackMove(card=card)), str(card)) for card in cards])
+
+
+def test_a_number_is_for_the_menu_that_a_person_could_have_read() -> None:
+    first, second, third = menu(*TWO), menu(TWO[1]), menu(Card.CARD_AS)
+    menus = Menus()
+    assert menus.seen(10.0) == Menu()
+    menus.show(first, 10.0)
+    assert menus.seen(10.1) is first, "there was no other"
+    menus.show(second, 20.0)
+    assert menus.seen(20.0 + REACTION_SECONDS - 0.01) is first
+    assert menus.seen(20.0 + REACTION_SECONDS) is second
+    menus.show(third, 20.1)
+    assert menus.seen(20.2) is second, "both are new: neither number may count as for the third"
+    menus.used()
+    menus.show(first, 30.0)
+    assert menus.seen(30.0) is first, "the ones before were answered"
+
+
+def test_numbers_in_answers() -> None:
+    assert [number_in(text) for text in (" 7 ", "12", "0", "6h", "", "٣", "1000")] == [
+        *(7, 12, 0),
+        *(None, None, None, None),
+    ]
+
+
+class Ann:
+    """Ann's seat as the server shows it, to compare her terminal with."""
+
+    def __init__(self, server: Running, person: Person, channel: aio.Channel) -> None:
+        assert server.development_key is not None
+        self.person = person
+        self.player = player_of(server, "ann", channel)
+
+    async def choose(self, answer: str) -> None:
+        """Type an answer; again where the table has changed meanwhile, until it is played."""
+        self.person.type(answer)
+        while True:
+            line = await self.person.read_to("")
+            if re.match(DEED, line):
+                return
+            if "The table has changed" in line:
+                self.person.type(answer)
+
+    async def menu(self, match_id: str) -> Menu:
+        view = await self.player.get(match_id)
+        return menu_of(view, choices(view, names_in(view.seats, SAY), SAY))
+
+
+def player_of(server: Running, name: str, channel: aio.Channel) -> Player:
+    assert server.development_key is not None
+    token = server.development_key.mint(
+        name,
+        issuer=server.config.token_issuer,
+        audience=server.config.token_audience,
+        lifetime_seconds=600,
+    )
+    player = Player(channel, name)
+    player.metadata = (("authorization", f"Bearer {token}"),)
+    return player
+
+
+def number_that_moved(before: Menu, after: Menu) -> int | None:
+    """A number that means one move in a menu and another in the next."""
+    for number in range(len(before.choices), 0, -1):
+        if after.move(number) not in (None, before.move(number)):
+            return number
+    return None
+
+
+def throw_in(view: TableView) -> Move | None:
+    """A card that a seat can throw in now."""
+    if not view.table or not view.moves.attack:
+        return None
+    return Move(attack=AttackMove(card=view.moves.attack[0]))
+
+
+async def others_play_until_ann_can_be_overtaken(
+    ann: Ann, others: Sequence[Player], match_id: str
+) -> tuple[Player, Move]:
+    """Who can throw in a card while Ann has moves to choose from, and which. Ann plays on."""
+    while True:
+        view = await ann.player.get(match_id)
+        assert not view.HasField("result"), "nobody could ever throw in a card"
+        seen = [(other, await other.get(match_id)) for other in others]
+        if view.moves.ListFields() and has_move(view):
+            for other, theirs in seen:
+                card = throw_in(theirs)
+                if card is not None and theirs.attacks_left > 0:
+                    return other, card
+            await ann.choose("1")
+        else:
+            other, theirs = next(pair for pair in seen if has_move(pair[1]))
+            await other.play(match_id, easy_move(theirs))
+
+
+async def test_a_number_typed_while_somebody_else_moves_plays_nothing(
+    database: Database, tmp_path: Path
+) -> None:
+    async with (
+        running(config(database, tmp_path)) as server,
+        aio.insecure_channel(server.address) as channel,
+        playing(server, "--seats", "3", "--bots", "0", "--deck", "52") as person,
+    ):
+        ann = Ann(server, person, channel)
+        others = [player_of(server, name, channel) for name in ("bob", "cid")]
+        match_id = (await person.read_to("--match ")).split()[-1]
+        for other in others:
+            await other.sit(match_id)
+        while True:
+            other, card = await others_play_until_ann_can_be_overtaken(ann, others, match_id)
+            before = await ann.menu(match_id)
+            await person.read_to(f"{len(before.texts):>2}  {before.texts[-1]}")
+            person.process.send_signal(signal.SIGSTOP)  # she sees nothing of what happens now
+            version = (await other.play(match_id, card)).version
+            after = await ann.menu(match_id)
+            number = number_that_moved(before, after)
+            if number is not None:
+                person.type(str(number))
+            person.process.send_signal(signal.SIGCONT)
+            if number is not None:
+                break
+        assert number is not None
+        await person.read_to("The table has changed since you chose; nothing was played.")
+        await person.read_to("Your move")
+        assert (await ann.player.get(match_id)).version == version
+        await person.read_to(f"{number:>2}  {after.texts[number - 1]}")
+
+        await ann.choose(str(number))  # now she has seen what it means
+        assert (await ann.player.get(match_id)).version > version
+
+
+async def test_at_a_terminal_the_answer_to_a_menu_that_stands_is_taken(
+    database: Database, tmp_path: Path
+) -> None:
+    async with running(config(database, tmp_path)) as server:
+        outer, inner = pty.openpty()
+        folder = str(server.config.data_dir)
+        process = await asyncio.create_subprocess_exec(
+            *(*COMMAND, "play", "--name", "ann"),
+            *("--server", server.address, "--data-dir", folder),
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            env={**os.environ, "TERM": "dumb", "NO_COLOR": "1"},
+        )
+        os.close(inner)
+        shown, answered, answers = "", 0, 0
+        async with asyncio.timeout(60):
+            while "Come back with" not in shown:
+                # A person answers what has stood for a while; the bot may change it at once.
+                readable, _, _ = await asyncio.to_thread(
+                    select.select, [outer], [], [], 2 * REACTION_SECONDS
+                )
+                if readable:
+                    shown += os.read(outer, 4096).decode(errors="replace")
+                elif shown.count("Your move") > answered and shown.endswith("> "):
+                    answered = shown.count("Your move")
+                    answers += 1
+                    os.write(outer, b"1\n" if answers <= 3 else b"quit\n")
+            await process.wait()
+        os.close(outer)
+    assert "The table has changed" not in shown
+    assert len(re.findall(DEED, shown)) >= 3

@@ -1,0 +1,496 @@
+"""DisputeService over the wire, from a complaint to a ruling."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from grpc import aio
+
+from domain.audit import audit
+from durak.v1 import dispute_service_pb2 as api
+from durak.v1.dispute_service_pb2_grpc import DisputeServiceStub
+from durak.v1.errors_pb2 import ErrorReason
+from durak.v1.events_pb2 import OUTCOME_PLAYED_OUT
+from durak.v1.transcript_pb2 import LEDGER_ENTRY_KIND_PAYOUT
+from durak.v1.wallet_service_pb2 import (
+    TRANSFER_KIND_CORRECTION_IN,
+    TRANSFER_KIND_CORRECTION_OUT,
+    ListTransfersRequest,
+)
+from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
+from service.audit.ledger_check import ledger_state
+from service.judging.judge import judge
+from tests.conftest import Database, execute
+from tests.domain.audit.audit_matches import Told, random_match
+from tests.service.playing import reason_of, refused
+from tests.service.serving import Caller, Service, serving
+from tests.service.stored_matches import store_match
+
+REASON = ErrorReason
+OPEN, WAITING = api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_AWAITING_SIGN_OFF
+UPHELD, REJECTED = api.DISPUTE_STATUS_UPHELD, api.DISPUTE_STATUS_REJECTED
+NO_END = 31_536_000
+"""Of the matches of the tests, which ended when they were drawn: a window that is still open."""
+
+
+def played_out(**wanted: int) -> Told:
+    """A match of two for coins, with a winner; times as the service would have them now."""
+    for seed in range(200):
+        told = random_match(seed, **{"stake_coins": 100, "seats": 2, **wanted})
+        if told.records[-1].event.finished.outcome == OUTCOME_PLAYED_OUT:
+            return told
+    raise AssertionError
+
+
+def players_of(told: Told) -> list[str]:
+    """Who sits at the match at its end."""
+    return [seat.player_id for seat in told.match.table.seats if seat and not seat.is_bot]
+
+
+TOLD = played_out()
+WINNER = next(entry.player_id for entry in TOLD.ledger if entry.kind == 3 and entry.coins > 0)
+LOSER = next(entry.player_id for entry in TOLD.ledger if entry.player_id not in {"", WINNER})
+
+
+@pytest.fixture
+async def service(database: Database, tmp_path: Path) -> AsyncIterator[Service]:
+    async with serving(database, tmp_path, dispute_window_seconds=NO_END) as served:
+        yield served
+
+
+class Court:
+    """Everybody who has to do with disputes about one match."""
+
+    def __init__(self, service: Service, match_id: UUID) -> None:
+        self.service = service
+        self.match_id = str(match_id)
+        self.winner = self.caller(WINNER, "player")
+        self.loser = self.caller(LOSER, "player")
+        self.auditor = self.caller("olga", "auditor")
+        self.operator = self.caller("otto", "operator")
+
+    def caller(self, name: str, *roles: str) -> Caller:
+        return self.service.caller(DisputeServiceStub, name, *roles)
+
+    async def open(self, who: Caller | None = None, **fields: Any) -> api.Dispute:
+        if "payout" not in fields:
+            fields.setdefault("version", 9)
+        request = api.OpenDisputeRequest(
+            **{
+                "request_id": str(uuid4()),
+                "match_id": self.match_id,
+                "reason": "I had that card",
+                **fields,
+            }
+        )
+        answer = await (who or self.loser).OpenDispute(request)
+        return answer.dispute  # type: ignore[no-any-return]
+
+    async def rule(self, dispute: api.Dispute, **fields: Any) -> api.Dispute:
+        request = api.RuleOnDisputeRequest(
+            **{
+                "request_id": str(uuid4()),
+                "dispute_id": dispute.dispute_id,
+                "ruling": api.RULING_REJECTED,
+                "reason": "it was legal",
+                **fields,
+            }
+        )
+        return (await self.auditor.RuleOnDispute(request)).dispute  # type: ignore[no-any-return]
+
+    async def sign(self, dispute: api.Dispute, who: Caller | None = None, **fields: Any) -> Any:
+        request = api.SignOffRulingRequest(
+            **{
+                "request_id": str(uuid4()),
+                "dispute_id": dispute.dispute_id,
+                "approve": True,
+                "reason": "checked",
+                **fields,
+            }
+        )
+        return (await (who or self.operator).SignOffRuling(request)).dispute
+
+    async def get(self, who: Caller, dispute: api.Dispute) -> api.GetDisputeResponse:
+        request = api.GetDisputeRequest(dispute_id=dispute.dispute_id)
+        return await who.GetDispute(request)  # type: ignore[no-any-return]
+
+    async def coins(self, player_id: str) -> int:
+        return (await self.service.store.ledger.balance(player_id)).available
+
+
+@pytest.fixture
+async def court(service: Service) -> Court:
+    return Court(service, await store_match(service.store, TOLD))
+
+
+def swap(coins: int) -> list[api.Correction]:
+    return [
+        api.Correction(player_id=LOSER, coins=coins),
+        api.Correction(player_id=WINNER, coins=-coins),
+    ]
+
+
+# --- from a complaint to a ruling -----------------------------------------------------------------
+
+
+async def test_a_complaint_that_is_rejected(court: Court) -> None:
+    dispute = await court.open(version=9)
+    assert (dispute.status, dispute.opened_by, dispute.version) == (OPEN, LOSER, 1)
+    assert dispute.complaint.version == 9
+    ruled = await court.rule(dispute, expected_version=1)
+    assert (ruled.status, ruled.ruled_by) == (REJECTED, "olga")
+    assert ruled.ruled.reason == "it was legal"
+
+    seen = await court.get(court.loser, dispute)
+    assert seen.dispute == ruled
+    assert not seen.HasField("evidence")
+    assert [(one.version, one.actor_id, one.event.WhichOneof("kind")) for one in seen.records] == [
+        (1, LOSER, "opened"),
+        (2, "olga", "ruled"),
+    ]
+
+
+async def test_coins_are_put_right_by_auditor_and_operator_together(court: Court) -> None:
+    before = await court.coins(LOSER), await court.coins(WINNER)
+    dispute = await court.open(payout=api.PayoutComplaint())
+    ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(70))
+    assert ruled.status == WAITING
+    assert (await court.coins(LOSER), await court.coins(WINNER)) == before
+
+    declined = await court.sign(ruled, approve=False, reason="not so much")
+    assert (declined.status, declined.HasField("ruled")) == (OPEN, False)
+    ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(30))
+    done = await court.sign(ruled)
+    assert done.status == UPHELD
+    after = await court.coins(LOSER), await court.coins(WINNER)
+    assert after == (before[0] + 30, before[1] - 30)
+    assert (await court.service.store.ledger.check()).holds
+
+    records = (await court.get(court.operator, dispute)).records
+    assert [one.actor_id for one in records] == [LOSER, "olga", "otto", "olga", "otto"]
+    for player, kind in (
+        (LOSER, TRANSFER_KIND_CORRECTION_IN),
+        (WINNER, TRANSFER_KIND_CORRECTION_OUT),
+    ):
+        wallet = court.service.caller(WalletServiceStub, player, "player")
+        newest = (await wallet.ListTransfers(ListTransfersRequest())).transfers[0]
+        assert (newest.kind, newest.coins, newest.version) == (kind, 30, 5)
+        assert (newest.dispute_id, newest.match_id) == (dispute.dispute_id, "")
+
+
+async def test_the_match_is_judged_as_before_after_a_correction(court: Court) -> None:
+    dispute = await court.open(payout=api.PayoutComplaint())
+    await court.sign(await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(1)))
+    [match] = await court.service.store.archive.read([UUID(court.match_id)])
+    report = judge(match).report
+    assert report.ok, report.findings
+
+
+async def test_coins_that_are_gone_cannot_be_corrected(court: Court) -> None:
+    dispute = await court.open(payout=api.PayoutComplaint())
+    ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(2**39))
+    async with refused(REASON.ERROR_REASON_CORRECTION_NOT_COVERED):
+        await court.sign(ruled)
+    assert (await court.get(court.operator, dispute)).dispute.status == WAITING
+    assert (await court.sign(ruled, approve=False)).status == OPEN
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["UPDATE transfers SET coins = 31 WHERE kind IN (6, 7)"],
+        ["DELETE FROM transfers WHERE kind IN (6, 7)"],
+        ["UPDATE transfers SET source_id = gen_random_uuid() WHERE kind IN (6, 7)"],
+        ["UPDATE dispute_events SET record = record || '\\x00'"],
+    ],
+)
+async def test_corrections_are_held_against_the_rulings(
+    court: Court, database: Database, changes: list[str]
+) -> None:
+    dispute = await court.open(payout=api.PayoutComplaint())
+    other = await court.open(version=9)
+    await court.rule(other)
+    ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(30))
+    await court.sign(ruled)
+    state = await ledger_state(court.service.store)
+    assert state.ok
+    assert not state.wrong_matches
+
+    tables = ("transfers", "dispute_events")
+    disabled = [f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in tables]
+    await execute(database.owner_dsn, *disabled, *changes)
+    state = await ledger_state(court.service.store)
+    assert not state.ok
+    assert dispute.dispute_id in state.wrong_matches
+    assert other.dispute_id not in state.wrong_matches or "dispute_events" in changes[0]
+
+
+# --- evidence -------------------------------------------------------------------------------------
+
+
+async def test_the_evidence_is_there_in_one_call(court: Court) -> None:
+    version = next(record.version for record in TOLD.records if record.event.HasField("defended"))
+    dispute = await court.open(version=version)
+    evidence = (await court.get(court.auditor, dispute)).evidence
+    assert evidence.before.view.version == version - 1
+    assert evidence.after.view.version == version
+    hand = {seat.seat: set(seat.hand) for seat in evidence.before.seats}
+    played = TOLD.records[version - 1].event.defended
+    assert played.card in hand[played.seat]
+    assert evidence.records[0].record == TOLD.records[version - 1]
+    assert evidence.verdict.ok
+    assert list(evidence.verdict.clauses) == ["R1.3", "R4.2"]
+    assert evidence.report.ok
+    assert evidence.report.match_id == court.match_id
+    assert sum(entry.coins for entry in evidence.ledger) == 0
+    assert len(evidence.ledger) == len(TOLD.ledger)
+
+
+async def test_the_evidence_names_the_clause_that_a_forged_record_breaks(
+    court: Court, database: Database
+) -> None:
+    """Somebody with the database makes a defence beat with a card of another hand."""
+    record = next(one for one in TOLD.records if one.event.HasField("defended"))
+    forged = type(record)()
+    forged.CopyFrom(record)
+    held = {record.event.defended.card, record.event.defended.attack_card}
+    forged.event.defended.card = next(card for card in range(1, 53) if card not in held)  # type: ignore[assignment] # any other card
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE events DISABLE TRIGGER USER",
+        f"UPDATE events SET record = '\\x{forged.SerializeToString().hex()}' "
+        f"WHERE stream_id = '{court.match_id}' AND version = {record.version}",
+    )
+    dispute = await court.open(version=record.version)
+    evidence = (await court.get(court.auditor, dispute)).evidence
+    assert not evidence.verdict.ok
+    found = {finding.kind for finding in evidence.verdict.findings}
+    assert "chain" in found
+    assert found & {"card_not_held", "beat"}
+    assert evidence.before.view.version == record.version - 1
+    assert not evidence.HasField("after")  # no table follows from it
+
+
+async def test_the_evidence_of_a_payout_is_the_end_and_the_coins(
+    court: Court, database: Database
+) -> None:
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE transfers DISABLE TRIGGER USER",
+        f"UPDATE transfers SET coins = coins - 40 WHERE source_id = '{court.match_id}' "
+        "AND kind = 5",
+    )
+    dispute = await court.open(court.winner, payout=api.PayoutComplaint())
+    evidence = (await court.get(court.auditor, dispute)).evidence
+    assert evidence.after.view.version == len(TOLD.records)
+    assert not evidence.verdict.ok
+    assert "R12.3" in evidence.verdict.clauses
+    assert {"payout", "escrow"} <= {finding.kind for finding in evidence.verdict.findings}
+    [payout] = [
+        entry
+        for entry in evidence.ledger
+        if entry.kind == LEDGER_ENTRY_KIND_PAYOUT and entry.player_id
+    ]
+    assert (payout.player_id, payout.coins) == (WINNER, 160)
+
+
+async def test_an_illegal_play_of_a_tricky_table_is_shown_as_one(service: Service) -> None:
+    told = next(
+        told
+        for told in (random_match(seed, tricky=1) for seed in range(300))
+        if audit(told.stored).cheats and players_of(told)
+    )
+    court = Court(service, await store_match(service.store, told))
+    cheat = audit(told.stored).cheats[0]
+    dispute = await court.open(court.caller(players_of(told)[0], "player"), version=cheat.version)
+    verdict = (await court.get(court.auditor, dispute)).evidence.verdict
+    assert verdict.ok
+    assert verdict.illegal_play
+    assert list(verdict.clauses) == [cheat.clause, "R11.1"]
+
+
+# --- who may --------------------------------------------------------------------------------------
+
+
+async def test_roles(court: Court) -> None:
+    dispute = await court.open()
+    denied = REASON.ERROR_REASON_ROLE_REQUIRED
+    for who in (court.auditor, court.operator, court.caller(LOSER, "player", "auditor")):
+        async with refused(denied):
+            await court.open(who)
+    for who in (court.loser, court.operator):
+        async with refused(denied):
+            await who.RuleOnDispute(api.RuleOnDisputeRequest(dispute_id=dispute.dispute_id))
+    for who in (court.loser, court.auditor):
+        async with refused(denied):
+            await court.sign(dispute, who)
+
+
+async def test_a_dispute_is_its_players_own(court: Court) -> None:
+    dispute = await court.open()
+    for who in (court.winner, court.caller("clara", "player")):
+        async with refused(REASON.ERROR_REASON_DISPUTE_NOT_FOUND):
+            await court.get(who, dispute)
+    async with refused(REASON.ERROR_REASON_DISPUTE_NOT_FOUND):
+        await court.get(court.auditor, api.Dispute(dispute_id=str(uuid4())))
+    assert not (await court.get(court.operator, dispute)).HasField("evidence")
+
+
+async def test_who_sat_at_the_match_sees_no_evidence_and_decides_nothing(court: Court) -> None:
+    dispute = await court.open()
+    own = REASON.ERROR_REASON_OWN_MATCH
+    auditor = court.caller(WINNER, "auditor")
+    async with refused(own):
+        await court.get(auditor, dispute)
+    court.auditor, honest = auditor, court.auditor
+    async with refused(own):
+        await court.rule(dispute)
+    court.auditor = honest
+    ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(1))
+    async with refused(own):
+        await court.sign(ruled, court.caller(LOSER, "operator"))
+    async with refused(REASON.ERROR_REASON_OWN_RULING):
+        await court.sign(ruled, court.caller("olga", "operator"))
+
+
+async def test_refusals_to_open(court: Court) -> None:
+    for fields, reason in (
+        ({"version": 10_000}, REASON.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD),
+        ({"match_id": str(uuid4())}, REASON.ERROR_REASON_MATCH_NOT_FOUND),
+        ({"version": 0}, REASON.ERROR_REASON_MALFORMED_FIELD),
+        ({"reason": " "}, REASON.ERROR_REASON_MALFORMED_FIELD),
+        ({"reason": "x" * 2001}, REASON.ERROR_REASON_MALFORMED_FIELD),
+        ({"match_id": "x"}, REASON.ERROR_REASON_MALFORMED_FIELD),
+    ):
+        async with refused(reason):
+            await court.open(**fields)
+    async with refused(REASON.ERROR_REASON_NOT_SEATED):
+        await court.open(court.caller("clara", "player"))
+    for _ in range(3):
+        await court.open()
+    async with refused(REASON.ERROR_REASON_TOO_MANY_DISPUTES):
+        await court.open()
+    await court.open(court.winner)
+
+
+async def test_many_at_once_find_no_more_room_than_one_after_the_other(court: Court) -> None:
+    done = await asyncio.gather(*(court.open() for _ in range(20)), return_exceptions=True)
+    opened = [one for one in done if isinstance(one, api.Dispute)]
+    refusals = {reason_of(one) for one in done if isinstance(one, aio.AioRpcError)}
+    assert len(opened) == 3
+    assert refusals == {REASON.ERROR_REASON_TOO_MANY_DISPUTES}
+
+
+async def test_after_the_set_time_it_is_too_late(database: Database, tmp_path: Path) -> None:
+    async with serving(database, tmp_path, dispute_window_seconds=1) as service:
+        court = Court(service, await store_match(service.store, TOLD))
+        async with refused(REASON.ERROR_REASON_DISPUTE_TOO_LATE):
+            await court.open()
+
+
+# --- once -----------------------------------------------------------------------------------------
+
+
+async def test_a_repeated_request_acts_once(court: Court) -> None:
+    request_id = str(uuid4())
+    dispute = await court.open(request_id=request_id)
+    assert await court.open(request_id=request_id) == dispute
+    ruling: dict[str, Any] = {
+        "request_id": str(uuid4()),
+        "ruling": api.RULING_UPHELD,
+        "corrections": swap(5),
+    }
+    ruled = await court.rule(dispute, **ruling)
+    assert await court.rule(dispute, **ruling) == ruled
+    before = await court.coins(LOSER)
+    signature: dict[str, Any] = {"request_id": str(uuid4())}
+    done = await court.sign(ruled, **signature)
+    assert await court.sign(ruled, **signature) == done
+    assert await court.coins(LOSER) == before + 5
+
+    reused = REASON.ERROR_REASON_REQUEST_ID_REUSED
+    async with refused(reused):
+        await court.open(request_id=request_id, reason="something else")
+    async with refused(reused):
+        await court.rule(dispute, **{**ruling, "corrections": swap(6)})
+    async with refused(reused):
+        await court.sign(ruled, reason="something else", **signature)
+    assert await court.open(request_id=request_id) == dispute  # as it was then
+
+
+async def test_of_many_rulings_at_once_one_stands(court: Court) -> None:
+    dispute = await court.open()
+    done = await asyncio.gather(
+        *(court.rule(dispute, reason=f"ruling {number}") for number in range(6)),
+        return_exceptions=True,
+    )
+    ruled = [one for one in done if isinstance(one, api.Dispute)]
+    assert len(ruled) == 1
+    errors = [one for one in done if isinstance(one, aio.AioRpcError)]
+    assert {reason_of(one) for one in errors} == {REASON.ERROR_REASON_DISPUTE_NOT_OPEN}
+    assert len(errors) == 5
+    assert (await court.get(court.loser, dispute)).dispute == ruled[0]
+
+
+async def test_a_ruling_on_a_state_that_has_changed_is_stale(court: Court) -> None:
+    dispute = await court.open()
+    async with refused(REASON.ERROR_REASON_STALE_VERSION):
+        await court.rule(dispute, expected_version=2)
+
+
+async def test_a_dispute_that_was_edited_is_not_shown(court: Court, database: Database) -> None:
+    dispute = await court.open()
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE dispute_events DISABLE TRIGGER USER",
+        "UPDATE dispute_events SET record = record || '\\x00'",
+    )
+    async with refused(REASON.ERROR_REASON_LOG_CORRUPT):
+        await court.get(court.auditor, dispute)
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+async def listed(who: Caller, **filters: Any) -> list[str]:
+    """The ids on all pages of two."""
+    found: list[str] = []
+    token = ""
+    while True:
+        request = api.ListDisputesRequest(page_size=2, page_token=token, **filters)
+        page = await who.ListDisputes(request)
+        found += [dispute.dispute_id for dispute in page.disputes]
+        token = page.next_page_token
+        if not token:
+            return found
+
+
+async def test_lists_by_every_filter(court: Court) -> None:
+    mine = [await court.open() for _ in range(3)]
+    theirs = [await court.open(court.winner) for _ in range(2)]
+    await court.rule(mine[1])
+    waiting = await court.rule(theirs[0], ruling=api.RULING_UPHELD, corrections=swap(1))
+    ids = [dispute.dispute_id for dispute in (*mine, *theirs)]
+
+    for who in (court.auditor, court.operator):
+        assert await listed(who) == ids[::-1]
+        assert await listed(who, match_id=court.match_id) == ids[::-1]
+        assert await listed(who, match_id=str(uuid4())) == []
+        assert await listed(who, opened_by=WINNER) == ids[:2:-1]
+        assert await listed(who, status=REJECTED) == [ids[1]]
+        assert await listed(who, status=WAITING) == [waiting.dispute_id]
+        assert await listed(who, status=OPEN, opened_by=LOSER) == [ids[2], ids[0]]
+    assert await listed(court.loser) == ids[2::-1]
+    assert await listed(court.loser, opened_by=WINNER) == ids[2::-1]
+    assert await listed(court.caller("clara", "player")) == []
+
+    page = await court.auditor.ListDisputes(api.ListDisputesRequest(page_size=2))
+    async with refused(REASON.ERROR_REASON_PAGE_TOKEN_INVALID):
+        await court.auditor.ListDisputes(
+            api.ListDisputesRequest(page_token=page.next_page_token, status=OPEN)
+        )

@@ -1,0 +1,178 @@
+"""Audits of what stands in the database: honest matches pass, every coin included."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from multiprocessing import active_children
+from uuid import uuid4
+
+import pytest
+
+from domain.audit import EntryKind, Kind
+from eventstore import EventStore, WholeMatch
+from service.audit.payouts import verify_payouts
+from service.judging.judge import Auditors, judge
+from service.judging.ledger_entries import entries_of
+from tests.conftest import Database, execute
+from tests.domain.audit.audit_matches import START_US, random_match
+from tests.service.stored_matches import store_match, store_random
+
+SEEDS = range(25)
+STARTED = datetime.fromtimestamp(START_US / 1e6, UTC)
+
+
+async def test_staked_matches_pass_with_every_coin(store: EventStore) -> None:
+    for seed in SEEDS:
+        match_id = await store_random(store, seed, stake_coins=100)
+        [match] = await store.archive.read([match_id])
+        report = judge(match).report
+        assert report.ok, (seed, report.findings)
+        assert report.coins_checked
+    assert (await store.ledger.check()).holds
+
+
+async def test_entries_are_those_that_the_events_ask_for(store: EventStore) -> None:
+    for seed in SEEDS:
+        told = random_match(seed, stake_coins=100)
+        [match] = await store.archive.read([await store_match(store, told)])
+        found = entries_of(match.records, match.transfers)
+        assert sorted(entry[1:] for entry in found) == sorted(entry[1:] for entry in told.ledger)
+        assert len({entry.transfer_id for entry in found}) == len(found) // 2
+
+
+async def test_a_match_that_runs_passes_with_its_stakes_in_escrow(store: EventStore) -> None:
+    told = random_match(3, stake_coins=100, seats=2)
+    [match] = await store.archive.read([await store_match(store, told, commands=3)])
+    report = judge(match).report
+    assert report.ok, report.findings
+    assert not report.facts.is_ended
+    kinds = {entry.kind for entry in entries_of(match.records, match.transfers)}
+    assert kinds == {EntryKind.STAKE}
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"),
+    [
+        ("UPDATE transfers SET coins = coins + 1 WHERE kind = 5", {Kind.PAYOUT, Kind.ESCROW}),
+        ("DELETE FROM transfers WHERE kind = 5", {Kind.PAYOUT, Kind.ESCROW}),
+        ("UPDATE transfers SET coins = 99 WHERE kind = 2", {Kind.STAKE, Kind.ESCROW}),
+        ("UPDATE transfers SET player = 'thief' WHERE kind = 5", {Kind.PAYOUT}),
+        ("UPDATE transfers SET version = version + 1000 WHERE kind = 5", {Kind.LEDGER}),
+    ],
+)
+async def test_a_ledger_that_was_changed_is_found(
+    store: EventStore, database: Database, change: str, kinds: set[Kind]
+) -> None:
+    told = next(
+        told
+        for told in (random_match(seed, stake_coins=100, seats=3) for seed in range(100))
+        if told.records[-1].event.finished.outcome == 1
+    )
+    match_id = await store_match(store, told)
+    await execute(database.owner_dsn, "ALTER TABLE transfers DISABLE TRIGGER USER", change)
+    [match] = await store.archive.read([match_id])
+    report = judge(match).report
+    assert kinds <= {finding.kind for finding in report.findings}
+
+
+async def test_the_archive_reads_by_time_of_opening_each_once(store: EventStore) -> None:
+    ids = [await store_random(store, seed) for seed in range(60)]  # more than a page
+    day = timedelta(days=1)
+    pages = [page async for page in store.archive.ids_opened(STARTED, STARTED + day)]
+    assert len(pages) == 2
+    assert sorted(one for page in pages for one in page) == sorted(ids)
+    assert await store.archive.count_opened(STARTED, STARTED + day) == 60
+    assert await store.archive.count_opened(STARTED + day, STARTED) == 0
+    assert not [page async for page in store.archive.ids_opened(STARTED - day, STARTED)]
+    everything = [one async for page in store.archive.all_ids() for one in page]
+    assert everything == sorted(ids)
+
+
+async def test_what_is_not_there_is_read_as_nothing(store: EventStore) -> None:
+    missing = uuid4()
+    assert await store.archive.read([missing]) == [WholeMatch(missing, [], [])]
+
+
+async def test_processes_audit_pages_in_their_order(store: EventStore) -> None:
+    ids = [await store_random(store, seed) for seed in range(12)]
+
+    async def pages() -> AsyncIterator[list[WholeMatch]]:
+        for match_id in ids:
+            yield await store.archive.read([match_id])
+
+    async with Auditors(2) as auditors:
+        found = [one async for page in auditors.judge_pages(pages()) for one in page]
+        assert len(active_children()) == 2
+    assert not active_children()
+    assert [one.match_id for one in found] == ids
+    assert all(one.report.ok for one in found)
+
+
+async def test_nobody_who_stops_listening_leaves_work_behind(store: EventStore) -> None:
+    match_id = await store_random(store, 1)
+
+    async def endless() -> AsyncIterator[list[WholeMatch]]:
+        while True:
+            yield await store.archive.read([match_id])
+
+    async with Auditors(1) as auditors:
+        async with asyncio.timeout(60):
+            async for _ in auditors.judge_pages(endless()):
+                break
+
+
+AUDIT = """
+import asyncio
+import signal
+import subprocess
+import sys
+from service.judging.judge import Auditors
+
+async def pages():
+    yield []
+    print("auditing", flush=True)
+    await asyncio.Event().wait()
+
+async def main():
+    async with Auditors(1) as auditors:
+        async for _ in auditors.judge_pages(pages()):
+            pass
+
+asyncio.run(main())
+"""
+
+
+def test_the_processes_end_with_one_that_is_killed() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", AUDIT], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == "auditing\n"
+    parent.kill()
+    # They have inherited its output: that ends when the last of them has.
+    parent.communicate(timeout=60)
+    assert parent.returncode == -signal.SIGKILL
+
+
+async def test_what_is_opened_meanwhile_does_not_prolong_a_verification(
+    store: EventStore, database: Database
+) -> None:
+    for seed in range(2):
+        await store_random(store, seed)
+    judging = verify_payouts(
+        store, 1, STARTED - timedelta(days=1), datetime.max.replace(tzinfo=UTC)
+    )
+    async with aclosing(judging) as messages:
+        first = await anext(messages)
+        assert first.progress.matches_total == 2
+        late = await store_random(store, 2)
+        await execute(
+            database.owner_dsn,
+            f"UPDATE matches SET opened_at = opened_at + interval '1 s' WHERE match_id = '{late}'",
+        )
+        *_, last = [message async for message in messages]
+    assert last.summary.matches_judged == 2

@@ -1,0 +1,305 @@
+"""Who calls is known from a verified token alone; all else is refused, each with its reason."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from durak.v1 import errors_pb2 as reasons
+from durak.v1.errors_pb2 import ErrorReason
+from service.rpc.authentication import Authenticator
+from service.rpc.call import Caller
+from service.rpc.errors import Refused
+from service.rpc.token_keys import KeySet, parse_key_set
+from tests.service.tokens import (
+    AUDIENCE,
+    ISSUER,
+    base64url,
+    claims,
+    jwk,
+    metadata,
+    sign,
+    signing_input,
+)
+
+MISSING = reasons.ERROR_REASON_TOKEN_MISSING
+INVALID = reasons.ERROR_REASON_TOKEN_INVALID
+EXPIRED = reasons.ERROR_REASON_TOKEN_EXPIRED
+
+
+@pytest.fixture(scope="module")
+def ed_key() -> ed25519.Ed25519PrivateKey:
+    return ed25519.Ed25519PrivateKey.generate()
+
+
+@pytest.fixture(scope="module")
+def ec_key() -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+@pytest.fixture(scope="module")
+def rsa_key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
+
+
+def authenticator_for(keys: KeySet, **options: Any) -> Authenticator:
+    settings = {"issuer": ISSUER, "audience": AUDIENCE, "leeway_seconds": 5, "cache_size": 100}
+    return Authenticator(keys, **{**settings, **options})
+
+
+@pytest.fixture
+async def keys(
+    tmp_path: Path,
+    ed_key: ed25519.Ed25519PrivateKey,
+    ec_key: ec.EllipticCurvePrivateKey,
+    rsa_key: rsa.RSAPrivateKey,
+) -> KeySet:
+    path = tmp_path / "jwks.json"
+    pairs: dict[str, Any] = {"ed": ed_key, "ec": ec_key, "rsa": rsa_key}
+    entries = [jwk(key.public_key(), key_id) for key_id, key in pairs.items()]
+    secret = {"kty": "oct", "kid": "secret", "k": base64url(b"s" * 32).decode()}
+    path.write_text(json.dumps({"keys": [*entries, secret]}))
+    key_set = KeySet(str(path), refresh_seconds=300, retry_seconds=30, timeout_seconds=5)
+    await key_set.load()
+    return key_set
+
+
+@pytest.fixture
+def authenticator(keys: KeySet) -> Authenticator:
+    return authenticator_for(keys)
+
+
+async def refusal_of(
+    authenticator: Authenticator, header: dict[str, str | bytes]
+) -> ErrorReason.ValueType:
+    with pytest.raises(Refused) as refused:
+        await authenticator.authenticate(header)
+    return refused.value.refusal.reason
+
+
+async def test_a_good_token_names_its_caller(
+    authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    exp = int(time.time()) + 60
+    token = sign(ed_key, "EdDSA", "ed", name="Ann", roles=["player", "juggler"], exp=exp)
+    caller = await authenticator.authenticate(metadata(token))
+    assert caller == Caller("ann", "Ann", frozenset({"player"}), float(exp))
+
+
+async def test_every_pinned_algorithm_is_taken(
+    authenticator: Authenticator,
+    ed_key: ed25519.Ed25519PrivateKey,
+    ec_key: ec.EllipticCurvePrivateKey,
+    rsa_key: rsa.RSAPrivateKey,
+) -> None:
+    for key, algorithm, key_id in (
+        (ed_key, "EdDSA", "ed"),
+        (ec_key, "ES256", "ec"),
+        (rsa_key, "RS256", "rsa"),
+    ):
+        caller = await authenticator.authenticate(metadata(sign(key, algorithm, key_id)))
+        assert caller.subject == "ann"
+
+
+async def test_without_a_token_it_is_missing(authenticator: Authenticator) -> None:
+    for header in ({}, {"authorization": ""}, {"authorization": "Bearer  "}):
+        assert await refusal_of(authenticator, header) == MISSING  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"aud": "chess"},
+        {"aud": ["chess", "go"]},
+        {"iss": "https://elsewhere.test"},
+        {"exp": None},
+        {"sub": None},
+        {"aud": None},
+        {"iss": None},
+        {"exp": "soon"},
+        {"exp": {"at": 1}},
+        {"exp": 1e300 * 1e300},
+        {"sub": 7},
+        {"sub": ""},
+        {"sub": "a" * 256},
+        {"sub": "ann\n"},
+        {"sub": "ann lee"},
+        {"sub": "Анна"},
+        {"roles": "player"},
+        {"roles": [1]},
+        {"roles": ["x"] * 1_000},
+        {"nbf": 4_000_000_000},
+        {"iat": 4_000_000_000},
+    ],
+    ids=repr,
+)
+async def test_claims_that_are_wrong_or_absent(
+    authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey, changes: dict[str, Any]
+) -> None:
+    payload = json.dumps(claims(**changes)).encode()
+    token = signed_by_hand(ed_key, payload)
+    assert await refusal_of(authenticator, metadata(token)) == INVALID
+
+
+def signed_by_hand(key: ed25519.Ed25519PrivateKey, payload: bytes) -> str:
+    """A token that no library would make, rightly signed."""
+    signed = signing_input({"alg": "EdDSA", "kid": "ed"}, payload)
+    return (signed + b"." + base64url(key.sign(signed))).decode()
+
+
+async def test_an_expired_token_says_so(
+    authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    for seconds_ago in (1, 3_600):  # the leeway is not for `exp`
+        token = sign(ed_key, "EdDSA", "ed", exp=int(time.time()) - seconds_ago)
+        assert await refusal_of(authenticator, metadata(token)) == EXPIRED
+
+
+async def test_a_forged_token(authenticator: Authenticator) -> None:
+    other = ed25519.Ed25519PrivateKey.generate()
+    assert await refusal_of(authenticator, metadata(sign(other, "EdDSA", "ed"))) == INVALID
+    assert await refusal_of(authenticator, metadata(sign(other, "EdDSA", "other"))) == INVALID
+    assert await refusal_of(authenticator, metadata(sign(other, "EdDSA"))) == INVALID
+
+
+async def test_a_changed_payload(
+    authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    header, _, signature = sign(ed_key, "EdDSA", "ed").split(".")
+    payload = base64url(json.dumps(claims(sub="bob")).encode()).decode()
+    assert await refusal_of(authenticator, metadata(f"{header}.{payload}.{signature}")) == INVALID
+
+
+async def test_alg_none(authenticator: Authenticator) -> None:
+    for alg in ("none", "None", "NONE"):
+        for key_id in ("ed", "rsa"):
+            token = signing_input({"alg": alg, "kid": key_id}, json.dumps(claims()).encode()) + b"."
+            assert await refusal_of(authenticator, metadata(token.decode())) == INVALID
+
+
+async def test_HS256_with_a_public_key_as_the_secret(
+    authenticator: Authenticator, rsa_key: rsa.RSAPrivateKey, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    pem, spki = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    for key_id, key in (("rsa", rsa_key), ("ed", ed_key)):
+        secret = key.public_key().public_bytes(pem, spki)
+        signed = signing_input({"alg": "HS256", "kid": key_id}, json.dumps(claims()).encode())
+        token = signed + b"." + base64url(hmac.digest(secret, signed, hashlib.sha256))
+        assert await refusal_of(authenticator, metadata(token.decode())) == INVALID
+
+
+async def test_a_secret_in_the_key_set_is_no_key(authenticator: Authenticator) -> None:
+    assert await refusal_of(authenticator, metadata(sign(b"s" * 32, "HS256", "secret"))) == INVALID
+
+
+async def test_a_key_takes_its_own_algorithm_alone(
+    authenticator: Authenticator, rsa_key: rsa.RSAPrivateKey
+) -> None:
+    for algorithm in ("RS512", "PS256"):
+        assert await refusal_of(authenticator, metadata(sign(rsa_key, algorithm, "rsa"))) == INVALID
+
+
+async def test_a_huge_token(
+    authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    token = sign(ed_key, "EdDSA", "ed", note="x" * 10_000)
+    assert await refusal_of(authenticator, metadata(token)) == INVALID
+
+
+@given(st.one_of(st.text(max_size=300), st.binary(max_size=300).map(lambda b: b.decode("latin-1"))))
+@example("Bearer " + "." * 1_000)
+@example("Bearer " + base64url(b"[" * 4_000).decode() + "..")
+@example("Bearer " + base64url(b'{"alg":[],"kid":{}}').decode() + ".e30.")
+async def test_random_headers(header: str) -> None:
+    key_set = KeySet("/nowhere", refresh_seconds=300, retry_seconds=30, timeout_seconds=5)
+    authenticator = authenticator_for(key_set)
+    for value in (header, f"Bearer {header}"):
+        assert await refusal_of(authenticator, {"authorization": value}) in {MISSING, INVALID}
+    assert await refusal_of(authenticator, {"authorization": header.encode()}) in {MISSING, INVALID}
+
+
+async def test_a_verified_token_is_good_until_it_expires_and_no_longer(
+    keys: KeySet, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    now = time.time()
+    times = iter([now, now + 59, now + 61])
+    authenticator = authenticator_for(keys, clock=lambda: next(times))
+    header = metadata(sign(ed_key, "EdDSA", "ed", exp=int(now) + 60))
+    first = await authenticator.authenticate(header)
+    assert await authenticator.authenticate(header) is first
+    assert await refusal_of(authenticator, header) == EXPIRED
+
+
+async def test_the_cache_is_bounded(keys: KeySet, ed_key: ed25519.Ed25519PrivateKey) -> None:
+    authenticator = authenticator_for(keys, cache_size=3)
+    for number in range(10):
+        await authenticator.authenticate(metadata(sign(ed_key, "EdDSA", "ed", sub=f"p{number}")))
+    assert len(authenticator._verified) == 3  # noqa: SLF001 - the bound is the point
+
+
+async def test_one_token_has_one_place_in_the_cache_however_it_is_written(
+    keys: KeySet, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    authenticator = authenticator_for(keys)
+    token = sign(ed_key, "EdDSA", "ed")
+    written = [
+        f"{scheme} {' ' * n}{token}{' ' * n}" for scheme in ("bEaReR", "Bearer") for n in (0, 9)
+    ]
+    callers = {id(await authenticator.authenticate({"authorization": one})) for one in written}
+    assert len(callers) == 1
+    assert len(authenticator._verified) == 1  # noqa: SLF001 - as above
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Анна Ω", "Анна Ω"),
+        (None, "ann"),
+        (17, "ann"),
+        ("", "ann"),
+        ("\x00\n\u202e", "ann"),
+        ("A\u202enn\x1b[31m", "Ann[31m"),
+        ("x" * 100, "x" * 64),
+    ],
+)
+async def test_names_are_safe_to_show(
+    authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey, name: object, shown: str
+) -> None:
+    caller = await authenticator.authenticate(metadata(sign(ed_key, "EdDSA", "ed", name=name)))
+    assert caller.name == shown
+
+
+def test_keys_that_are_not_for_us_are_passed_over() -> None:
+    ed = ed25519.Ed25519PrivateKey.generate().public_key()
+    short = rsa.generate_private_key(public_exponent=65_537, key_size=1_024).public_key()
+    p384 = ec.generate_private_key(ec.SECP384R1()).public_key()
+    entries = [
+        jwk(ed, "signing"),
+        jwk(ed, "encrypting", use="enc"),
+        jwk(short, "short"),
+        jwk(p384, "p384"),
+        {"kty": "EC", "kid": "broken", "crv": "P-256", "x": "AA", "y": "AA"},
+        "not an object",
+    ]
+    assert list(parse_key_set(json.dumps({"keys": entries}).encode())) == ["signing"]
+
+
+async def test_a_token_without_key_id_is_for_the_only_key(tmp_path: Path) -> None:
+    key = ed25519.Ed25519PrivateKey.generate()
+    path = tmp_path / "jwks.json"
+    path.write_text(json.dumps({"keys": [jwk(key.public_key())]}))
+    key_set = KeySet(str(path), refresh_seconds=300, retry_seconds=30, timeout_seconds=5)
+    await key_set.load()
+    token = jwt.encode(claims(), key, algorithm="EdDSA")
+    assert (await authenticator_for(key_set).authenticate(metadata(token))).subject == "ann"

@@ -1,0 +1,434 @@
+"""What the state machine of test_coin_conservation.py drives: two replicas on one database, players
+short of coins, and the coins as they follow from the logs alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import asyncpg
+import grpc
+from grpc import aio
+
+from domain.match.fold import Match
+from durak.v1 import errors_pb2 as reasons
+from durak.v1 import match_service_pb2 as api
+from durak.v1.errors_pb2 import ErrorReason
+from durak.v1.events_pb2 import Record
+from durak.v1.table_pb2 import Phase, TableView
+from eventstore import EventStore, StoreError, StoreUnavailable, TransferKind
+from eventstore import Limits as StoreLimits
+from service.config import Config
+from tests.service.playing import Clock, Player, Replica, easy_move, reason_of
+from tests.service.wire import Wire, wire_to_database
+
+OPENING = 1000
+QUIET_S = 600.0
+PATIENCE_S = 1.0
+TRIES = 25
+
+REFUSALS = {
+    reasons.ERROR_REASON_INSUFFICIENT_COINS,
+    reasons.ERROR_REASON_MATCH_NOT_WAITING,
+    reasons.ERROR_REASON_MATCH_NOT_IN_PLAY,
+    reasons.ERROR_REASON_MATCH_NOT_ENDED,
+    reasons.ERROR_REASON_ALREADY_SEATED,
+    reasons.ERROR_REASON_NOT_SEATED,
+    reasons.ERROR_REASON_SEAT_IS_OUT,
+    reasons.ERROR_REASON_TABLE_FULL,
+    reasons.ERROR_REASON_REMATCH_IMPOSSIBLE,
+    reasons.ERROR_REASON_STALE_VERSION,
+    reasons.ERROR_REASON_MATCH_NOT_FOUND,
+    reasons.ERROR_REASON_SEAT_RESERVED,
+}
+"""What commands that come at any moment may be refused for; anything else fails the test."""
+
+
+def is_contention(error: aio.AioRpcError) -> bool:
+    """The one refusal beside UNAVAILABLE that clients answer with the same request again."""
+    return (
+        error.code() is grpc.StatusCode.ABORTED
+        and reason_of(error) == reasons.ERROR_REASON_CONTENTION
+    )
+
+
+@dataclass
+class Request:
+    """A command of a player, to be sent as often as one likes, and what came of it so far."""
+
+    player: str
+    method: str
+    message: Any
+    answer: TableView | None = None
+    refusal: ErrorReason.ValueType | None = None
+
+
+@dataclass
+class Lease:
+    """A replica, the wire to its database, and its players' channels."""
+
+    replica: Replica
+    wire: Wire
+    stack: AsyncExitStack
+    players: dict[str, Player] = field(default_factory=dict)
+
+
+class Trouble(NamedTuple):
+    """What happens to a replica while it works: its way to the database is cut, it is cut and the
+    replica dies, or the database throws out all connections of the service."""
+
+    kind: str
+    """``cut``, ``crash`` or ``terminate``."""
+    step: int
+    """Cut before the n-th thing that is sent to the database from now on."""
+    swallow: bool
+    """That n-th thing still gets there, and its answer does not come back."""
+    repeats: bool
+    """Clients whose answer was lost send the same request again."""
+
+
+class Coins(NamedTuple):
+    """What a player has: to spend, and in escrow."""
+
+    available: int
+    escrow: int
+
+
+class House:
+    """The replicas on a database, and ways to use and to wreck them."""
+
+    def __init__(self, app_dsn: str, owner_dsn: str) -> None:
+        self.clock = Clock()
+        self._app_dsn = app_dsn
+        self._owner_dsn = owner_dsn
+        self._leases: list[Lease] = []
+        self._dying: list[asyncio.Task[None]] = []
+        self._matches: dict[UUID, Match] = {}
+
+    async def open(self, replicas: int) -> None:
+        self._outside = await asyncpg.connect(self._owner_dsn)
+        self._leases = [await self._lease() for _ in range(replicas)]
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._dying)
+        for lease in self._leases:
+            await lease.replica.stop()
+            await lease.stack.aclose()
+        await self._outside.close()
+
+    async def _lease(self) -> Lease:
+        """A replica that begins with nothing in memory, and does by itself what it must."""
+        stack = AsyncExitStack()
+        wire, dsn = await wire_to_database(self._app_dsn)
+        stack.push_async_callback(wire.close)
+        limits = StoreLimits(
+            tail_interval_s=QUIET_S, patience_s=PATIENCE_S, read_connections=2, coin_connections=2
+        )
+        store = await stack.enter_async_context(await EventStore.open(dsn, limits))
+        config = Config(
+            caller_calls_per_second=0,
+            sweep_interval_seconds=QUIET_S,
+            sweep_grace_seconds=0,
+            opening_balance_coins=OPENING,
+        )
+        replica = Replica(store, config, self.clock)
+        await replica.start()
+        return Lease(replica, wire, stack)
+
+    # --- using them -----------------------------------------------------------------------------
+
+    async def _player(self, at: int, name: str) -> Player:
+        lease = self._leases[at]
+        if name not in lease.players:
+            channel = aio.insecure_channel(
+                lease.replica.address, options=[("grpc.use_local_subchannel_pool", 1)]
+            )
+            lease.stack.push_async_callback(channel.close)
+            lease.players[name] = Player(channel, name)
+        return lease.players[name]
+
+    async def send(self, request: Request, at: int, tries: int = TRIES) -> None:
+        """Send a request to a replica until it is answered, or given up.
+
+        Checks that a request that was answered before gets the same answer.
+        """
+        player = await self._player(at, request.player)
+        for _ in range(tries):
+            try:
+                view = (await player.call(request.method, request.message)).view
+            except aio.AioRpcError as error:
+                if error.code() is grpc.StatusCode.UNAVAILABLE or is_contention(error):
+                    continue
+                reason = reason_of(error)
+                assert reason in REFUSALS, ErrorReason.Name(reason)
+                assert request.answer is None, "it was answered, and is refused now"
+                request.refusal = reason
+                return
+            assert request.answer in (None, view), "the same request has another answer"
+            request.answer = view
+            return
+        assert tries < TRIES, "it is never answered"
+
+    async def send_all(
+        self, requests: Sequence[Request], at: int, trouble: Trouble | None = None
+    ) -> None:
+        """Send requests at the same time, to one replica after the other, with trouble at one."""
+        tries = 1 if trouble is not None and trouble.kind == "crash" else TRIES
+
+        async def send() -> None:
+            await asyncio.gather(
+                *(
+                    self.send(request, (at + number) % len(self._leases), tries)
+                    for number, request in enumerate(requests)
+                )
+            )
+
+        await self._amid(trouble, at, send())
+        if trouble is not None and trouble.repeats:
+            await asyncio.gather(*(self.send(request, at) for request in requests))
+
+    async def play(
+        self,
+        match_id: str,
+        moves: int,
+        at: int,
+        make_id: Callable[[], str],
+        trouble: Trouble | None = None,
+    ) -> None:
+        """Let whoever is on the clock move as easy bots do, up to so many moves.
+
+        The trouble comes with the first move, and with the last one if that ends the match.
+        """
+        view: TableView | None = None
+        for number in range(moves):
+            view = view or await self._look("guest", match_id, at)
+            if view is None or view.phase != Phase.PHASE_PLAYING:
+                return
+            name = view.seats[view.on_clock[0]].player_id
+            mine = await self._look(name, match_id, at)
+            view = None
+            if mine is None or mine.your_seat not in mine.on_clock:
+                continue
+            message = api.PlayRequest(
+                match_id=match_id,
+                request_id=make_id(),
+                expected_version=mine.version,  # the clock may have acted since
+                move=easy_move(mine),
+            )
+            request = Request(name, "Play", message)
+            first_or_last = number == 0 or (mine.stock_count == 0 and sum(mine.hand) < 3)
+            await self.send_all([request], at, trouble if first_or_last else None)
+            view = request.answer
+
+    async def _look(self, name: str, match_id: str, at: int) -> TableView | None:
+        request = Request(name, "GetMatch", api.GetMatchRequest(match_id=match_id))
+        await self.send(request, at)
+        return request.answer
+
+    async def sweep(self, at: int, trouble: Trouble | None) -> None:
+        """All replicas look at once for what is due, with trouble at one; then they look again."""
+
+        async def sweep() -> None:
+            found = await asyncio.gather(
+                *(lease.replica.engine.sweeper.sweep() for lease in self._leases),
+                return_exceptions=True,
+            )
+            assert all(isinstance(one, int | StoreError) for one in found), found
+
+        await self._amid(trouble, at, sweep())
+        await sweep()
+
+    async def grant(
+        self, at: int, grant_id: UUID, player: str, coins: int, trouble: Trouble | None
+    ) -> None:
+        """Issue coins, as often as it takes to be sure of it."""
+
+        async def grant() -> None:
+            ledger = self._leases[at].replica.store.ledger
+            with suppress(StoreUnavailable):
+                await ledger.open_account(player, OPENING)
+                await ledger.grant(grant_id, player, coins, "operator")
+
+        await self._amid(trouble, at, grant())
+        for _ in range(2):
+            await grant()
+
+    # --- wrecking them --------------------------------------------------------------------------
+
+    async def _amid(self, trouble: Trouble | None, at: int, work: Awaitable[None]) -> None:
+        """Do some work while there is trouble at a replica; all is mended when it is done."""
+        if trouble is None:
+            await work
+            return
+        if trouble.kind == "terminate":
+            await asyncio.gather(work, self._terminate_connections())
+            return
+        crashes = trouble.kind == "crash"
+        wire = self._leases[at].wire
+        cut = self._cut_at(wire, trouble, mends=not crashes)
+        if not crashes:
+            await work
+            wire.mend()
+            return
+        working, cutting = asyncio.ensure_future(work), asyncio.ensure_future(cut.wait())
+        await asyncio.wait({working, cutting}, return_when=asyncio.FIRST_COMPLETED)
+        cutting.cancel()
+        await self._crash(at)
+        await working
+
+    def _cut_at(self, wire: Wire, trouble: Trouble, *, mends: bool) -> asyncio.Event:
+        """Cut a wire when it comes to the step; the event that tells of it."""
+        left = trouble.step
+        happened = asyncio.Event()
+
+        async def count() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0 and trouble.swallow:
+                wire.swallowed.clear()
+                wire.swallows_answers = True
+                self._cutting = asyncio.create_task(cut_when_swallowed())
+            elif left == 0:
+                cut()
+
+        async def cut_when_swallowed() -> None:
+            await wire.swallowed.wait()
+            cut()
+
+        def cut() -> None:
+            happened.set()
+            wire.cut()
+            if mends:
+                wire.mend()
+
+        wire.before_request = count
+        return happened
+
+    async def _crash(self, at: int) -> None:
+        """The replica falls silent with all that it had in memory; another takes its place."""
+        lease = self._leases[at]
+        lease.wire.cut()
+        self._dying.append(asyncio.create_task(_bury(lease)))
+        self._leases[at] = await self._lease()
+
+    async def _terminate_connections(self) -> None:
+        await self._outside.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND backend_type = 'client backend'"
+        )
+
+    # --- the coins ------------------------------------------------------------------------------
+
+    async def has_free_seats(self, match_id: str) -> bool:
+        """Whether somebody can sit down at a match."""
+        view = await self._look("guest", match_id, 0)
+        return view is not None and view.phase == Phase.PHASE_WAITING
+
+    def owner_of(self, match_id: str) -> str:
+        """Who opened a match; nobody where it was never opened."""
+        match = self._matches.get(UUID(match_id))
+        return "" if match is None else match.table.owner_id
+
+    def players_of(self, match_id: str) -> list[str]:
+        """Who sits at a match."""
+        match = self._matches.get(UUID(match_id))
+        return [] if match is None else [one.player_id for one in match.table.seats if one]
+
+    async def escrow(self) -> int:
+        """All coins in escrow."""
+        coins: int = await self._outside.fetchval("SELECT sum(escrow_coins)::bigint FROM accounts")
+        return coins or 0
+
+    async def check_short(self, player: str, match_id: str) -> None:
+        """Who was refused for want of coins has too few of them."""
+        available = await self._outside.fetchval(
+            "SELECT available_coins FROM accounts WHERE player = $1", player
+        )
+        assert available < self._matches[UUID(match_id)].table.settings.stake_coins
+
+    async def check(self, granted: dict[str, int]) -> None:
+        """R12.8 at one moment, and every balance as it follows from transfers and from the logs."""
+        async with self._outside.transaction(isolation="repeatable_read", readonly=True):
+            accounts = {
+                row["player"]: Coins(row["available_coins"], row["escrow_coins"])
+                for row in await self._outside.fetch("SELECT * FROM accounts")
+            }
+            transfers = await self._outside.fetch(
+                "SELECT player, kind, coins, available_after, number FROM transfers"
+                " ORDER BY player, number"
+            )
+            known = {match_id: match.version for match_id, match in self._matches.items()}
+            events = await self._outside.fetch(
+                "SELECT e.stream_id, e.record FROM events e LEFT JOIN unnest($1::uuid[], $2::int[])"
+                " AS k (stream_id, version) USING (stream_id)"
+                " WHERE e.version > coalesce(k.version, 0) ORDER BY e.stream_id, e.version",
+                list(known),
+                list(known.values()),
+            )
+        for row in events:
+            match = self._matches.setdefault(row["stream_id"], Match())
+            match.apply(Record.FromString(row["record"]))
+        assert all(min(coins) >= 0 for coins in accounts.values())
+        assert accounts == _fold(transfers), "the balances are the fold of the transfers"
+        issued = {player: OPENING + granted.get(player, 0) for player in accounts}
+        assert sum(map(sum, accounts.values())) == sum(issued.values())
+        assert accounts == _follow(issued, list(self._matches.values())), "and follow from the logs"
+
+
+async def _bury(lease: Lease) -> None:
+    """Let go of what a dead replica held. It cannot reach the database any more."""
+    await lease.replica.die()
+    await lease.stack.aclose()
+
+
+def _fold(transfers: Sequence[asyncpg.Record]) -> dict[str, Coins]:
+    """The balances by player, from transfers in the order of their numbers."""
+    balances: dict[str, Coins] = {}
+    counted: dict[str, int] = {}
+    for row in transfers:
+        player, coins = row["player"], row["coins"]
+        available, escrow = balances.get(player, Coins(0, 0))
+        match TransferKind(row["kind"]):
+            case TransferKind.ISSUE | TransferKind.PAYOUT:
+                available += coins
+            case TransferKind.STAKE:
+                available, escrow = available - coins, escrow + coins
+            case TransferKind.VOID:
+                available, escrow = available + coins, escrow - coins
+            case TransferKind.POST:
+                escrow -= coins
+            case other:
+                raise AssertionError(f"no dispute was ruled on: {other}")
+        counted[player] = counted.get(player, 0) + 1
+        assert (row["number"], row["available_after"]) == (counted[player], available)
+        balances[player] = Coins(available, escrow)
+    return balances
+
+
+def _follow(issued: dict[str, int], matches: Sequence[Match]) -> dict[str, Coins]:
+    """The balances as the logs of all matches and what was issued say that they must be."""
+    available, escrow = dict(issued), dict.fromkeys(issued, 0)
+    for match in matches:
+        stake = match.table.settings.stake_coins
+        if not stake:
+            continue
+        shares = {} if match.result is None else {
+            one.seat: one.share_coins for one in match.result.results
+        }  # fmt: skip
+        for number, seat in enumerate(match.table.seats):
+            if seat is None:
+                continue
+            available[seat.player_id] -= stake
+            if match.result is None:
+                escrow[seat.player_id] += stake
+            else:
+                available[seat.player_id] += shares[number]
+        assert match.result is None or sum(shares.values()) == stake * sum(
+            seat is not None for seat in match.table.seats
+        ), "the shares sum to the bank"
+    return {player: Coins(available[player], escrow[player]) for player in issued}

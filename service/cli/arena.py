@@ -17,7 +17,7 @@ from domain.bots.arena import Deal, play_deal, rate
 from domain.match.refusal import Refusal
 from domain.match.seating import complete_settings
 from durak.v1.settings_pb2 import Settings
-from service.cli.options import GAME, LEVELS, having, settings_of
+from service.cli.options import GAME, LEVELS, table_settings, with_options
 from service.cli.terminal import new_console
 
 _DEALS_AT_A_TIME: Final = 5
@@ -28,7 +28,7 @@ _NAMES: Final = [name for name, level in LEVELS.items() if level in BOTS]
 @click.argument("challenger", type=click.Choice(_NAMES))
 @click.argument("others", type=click.Choice(_NAMES))
 @click.option("--matches", type=click.IntRange(1), default=2000, show_default=True)
-@having(*GAME)
+@with_options(*GAME)
 @click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True)
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes. [default: one per core]")
 def arena(challenger: str, others: str, **given: Any) -> None:  # noqa: ANN401 - the options above
@@ -37,7 +37,7 @@ def arena(challenger: str, others: str, **given: Any) -> None:  # noqa: ANN401 -
     Every deal is played once for each seat, with the challenger there and OTHERS everywhere else:
     with two seats the matches are mirrored. The same seed plays the same matches again.
     """
-    settings = settings_of(given)
+    settings = table_settings(given)
     refusal = complete_settings(settings)
     if isinstance(refusal, Refusal):
         raise click.UsageError("; ".join(fault.description for fault in refusal.fields))

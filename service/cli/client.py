@@ -21,7 +21,7 @@ from grpc_status import rpc_status
 from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 
-PATIENCE_SECONDS: Final = 120.0
+RETRY_SECONDS: Final = 120.0
 """How long one call or watch is tried again before we say that the server cannot be reached."""
 _CALL_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.5
@@ -71,8 +71,8 @@ class Client:
         *,
         language: str = "en",
         certificate: Path | None = None,
-        patience_seconds: float = PATIENCE_SECONDS,
-        on_break: Callable[[bool], None] = lambda _: None,
+        retry_seconds: float = RETRY_SECONDS,
+        on_connection_change: Callable[[bool], None] = lambda _: None,
     ) -> None:
         """`certificate` is a PEM file of authorities to trust; without it there is no TLS.
 
@@ -81,8 +81,8 @@ class Client:
         self._address = address
         authorization = (("authorization", f"Bearer {token}"),) if token else ()
         self._metadata = (*authorization, ("accept-language", language))
-        self._patience_seconds = patience_seconds
-        self._on_break = on_break
+        self._retry_seconds = retry_seconds
+        self._on_connection_change = on_connection_change
         if certificate is None:
             self.channel = aio.insecure_channel(address, options=_KEEPALIVE)
         else:
@@ -114,14 +114,14 @@ class Client:
         One answer may take so many seconds. Raises CallRefused, or ServerUnreachable when patience
         ends (at once without `repeats`).
         """
-        patience = _Patience(self._patience_seconds if repeats else 0.0, self._on_break)
+        budget = _RetryBudget(self._retry_seconds if repeats else 0.0, self._on_connection_change)
         while True:
             try:
                 answer = await method(request, metadata=self._metadata, timeout=seconds)
             except aio.AioRpcError as error:
-                await patience.wait(error, self._address)
+                await budget.wait(error, self._address)
             else:
-                patience.over()
+                budget.over()
                 return answer
 
     async def stream(
@@ -133,7 +133,7 @@ class Client:
             async for message in messages:
                 yield message
         except aio.AioRpcError as error:
-            await _Patience(0.0, self._on_break).wait(error, self._address)
+            await _RetryBudget(0.0, self._on_connection_change).wait(error, self._address)
 
     async def watch(self, match_id: str) -> AsyncGenerator[api.WatchMatchResponse, None]:
         """All events of a match from its first on, with views, until it ends; whatever breaks.
@@ -141,28 +141,28 @@ class Client:
         Raises as `call` does.
         """
         request = api.WatchMatchRequest(match_id=match_id, include_views=True)
-        patience = _Patience(self._patience_seconds, self._on_break)
+        budget = _RetryBudget(self._retry_seconds, self._on_connection_change)
         while True:
             stream = self.stub.WatchMatch(request, metadata=self._metadata)
             try:
                 async for message in stream:
-                    patience.over()
+                    budget.over()
                     if message.HasField("event"):
                         request.after_version = message.event.version
                     yield message
                 return
             except aio.AioRpcError as error:
-                await patience.wait(error, self._address)
+                await budget.wait(error, self._address)
             finally:
                 stream.cancel()  # an abandoned stream is not cancelled by itself
 
 
-class _Patience:
+class _RetryBudget:
     """How long to try again, and what the person hears of it."""
 
-    def __init__(self, seconds: float, on_break: Callable[[bool], None]) -> None:
+    def __init__(self, seconds: float, on_connection_change: Callable[[bool], None]) -> None:
         self._seconds = seconds
-        self._on_break = on_break
+        self._on_connection_change = on_connection_change
         self._broken_at: float | None = None
 
     async def wait(self, error: aio.AioRpcError, address: str) -> None:
@@ -174,7 +174,7 @@ class _Patience:
         if self._broken_at is None:
             self._broken_at = now
             if self._seconds:
-                self._on_break(True)  # noqa: FBT003 - lost
+                self._on_connection_change(True)  # noqa: FBT003 - lost
         if now - self._broken_at >= self._seconds:
             # What gRPC itself says is a chain of causes, the first of them last.
             cause = str(refusal) if refusal.reason else str(refusal).rpartition(": ")[2]
@@ -185,7 +185,7 @@ class _Patience:
         """The service answers."""
         if self._broken_at is not None:
             self._broken_at = None
-            self._on_break(False)  # noqa: FBT003 - back
+            self._on_connection_change(False)  # noqa: FBT003 - back
 
 
 def _read(error: aio.AioRpcError) -> tuple[CallRefused, float | None]:

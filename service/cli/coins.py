@@ -9,8 +9,8 @@ import click
 from durak.v1 import wallet_service_pb2 as api
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.cli.client import new_request_id
-from service.cli.connection import Connection, connecting
-from service.render.texts import Say, speak
+from service.cli.connection import Connection, with_connection
+from service.render.texts import Translate, translator
 
 _TAKES: Final = frozenset(
     {
@@ -34,53 +34,55 @@ _KINDS: Final = MappingProxyType(
     show_default=True,
     help="How many transfers to list, the newest first.",
 )
-@connecting("player")
+@with_connection("player")
 def coins_command(*, connection: Connection, transfers: int) -> None:
     """Tell your coins, and the latest transfers that made them so.
 
     Coins cannot be handed to others or taken out of the game (R12.1).
     """
-    say = speak(connection.language)
-    for line in asyncio.run(_asked(connection, transfers, say)):
+    translate = translator(connection.language)
+    for line in asyncio.run(_asked(connection, transfers, translate)):
         click.echo(line)
 
 
-async def _asked(connection: Connection, count: int, say: Say) -> list[str]:
+async def _asked(connection: Connection, count: int, translate: Translate) -> list[str]:
     async with connection.client() as client:
         stub = WalletServiceStub(client.channel)
         balance = (await client.call(stub.GetBalance, api.GetBalanceRequest())).balance
-        lines = [balance_line(balance, say)]
+        lines = [balance_line(balance, translate)]
         if count:
             request = api.ListTransfersRequest(page_size=count)
             answer = await client.call(stub.ListTransfers, request)
-            lines += [_transfer_line(transfer, say) for transfer in answer.transfers]
+            lines += [_transfer_line(transfer, translate) for transfer in answer.transfers]
     return lines
 
 
-def balance_line(balance: api.Balance, say: Say) -> str:
+def balance_line(balance: api.Balance, translate: Translate) -> str:
     """A balance in one line."""
-    return say("coins-balance", available=balance.available_coins, escrow=balance.escrow_coins)
+    return translate(
+        "coins-balance", available=balance.available_coins, escrow=balance.escrow_coins
+    )
 
 
-def _transfer_line(transfer: api.Transfer, say: Say) -> str:
+def _transfer_line(transfer: api.Transfer, translate: Translate) -> str:
     sign = "-" if transfer.kind in _TAKES else "+"
     if transfer.kind == api.TRANSFER_KIND_POST:
         sign = " "  # out of escrow into the bank: nothing of what can be spent
     cause = transfer.match_id or transfer.dispute_id
     return (
         f"{transfer.number:>5}  {sign}{transfer.coins:<9} = {transfer.available_after_coins:<9} "
-        f"{say('coins-transfer', kind=_KINDS[transfer.kind])}  {cause}"
+        f"{translate('coins-transfer', kind=_KINDS[transfer.kind])}  {cause}"
     ).rstrip()
 
 
 @click.command("grant")
 @click.argument("player")
 @click.argument("coins", type=click.IntRange(min=1))
-@connecting("operator")
+@with_connection("operator")
 def grant_command(*, connection: Connection, player: str, coins: int) -> None:
     """Issue COINS to PLAYER, as an operator; DURAK_GRANT_LIMIT_COINS is the most at once."""
-    say = speak(connection.language)
-    click.echo(balance_line(asyncio.run(_granted(connection, player, coins)), say))
+    translate = translator(connection.language)
+    click.echo(balance_line(asyncio.run(_granted(connection, player, coins)), translate))
 
 
 async def _granted(connection: Connection, player: str, coins: int) -> api.Balance:

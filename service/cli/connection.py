@@ -16,14 +16,14 @@ from service.cli.options import (
     LANGUAGE,
     SERVER,
     TOKEN,
-    address_of,
-    config_of,
-    having,
+    load_config,
+    server_address,
+    with_options,
 )
-from service.cli.tokens import own_token
+from service.cli.tokens import local_token
 
 ROLES: Final = ("player", "operator", "auditor")
-PATIENCE_SECONDS: Final = 3.0
+RETRY_SECONDS: Final = 3.0
 """How long a command that asks once waits for a server that does not answer."""
 NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
 OPTIONS: Final = (
@@ -52,11 +52,11 @@ class Connection:
             self.token,
             language=self.language,
             certificate=self.certificate,
-            patience_seconds=PATIENCE_SECONDS,
+            retry_seconds=RETRY_SECONDS,
         )
 
 
-def connecting(role: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_connection(role: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command these options, and for what they say one argument, a `Connection`.
 
     Without a token it calls as --name, in `role` unless told otherwise, by the development key of a
@@ -66,7 +66,7 @@ def connecting(role: str) -> Callable[[Callable[..., None]], Callable[..., None]
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:  # noqa: ANN401 - the options above and the command's own
             own = {name: given.pop(name) for name in (*NAMES, "role")}
-            command(connection=connection_of(**own), **given)
+            command(connection=make_connection(**own), **given)
 
         as_role = click.option(
             "--role",
@@ -75,12 +75,12 @@ def connecting(role: str) -> Callable[[Callable[..., None]], Callable[..., None]
             show_default=True,
             help="With --name: in this role.",
         )
-        return having(*OPTIONS, as_role)(update_wrapper(run, command))
+        return with_options(*OPTIONS, as_role)(update_wrapper(run, command))
 
     return decorate
 
 
-def connection_of(
+def make_connection(
     *,
     server: str | None,
     certificate: Path | None,
@@ -91,10 +91,10 @@ def connection_of(
     role: str,
 ) -> Connection:
     """The connection that the values of the options make. Raises click.ClickException."""
-    config = config_of(data_dir)
+    config = load_config(data_dir)
     return Connection(
-        address_of(server, config),
-        token or own_token(config, name or getpass.getuser(), role),
+        server_address(server, config),
+        token or local_token(config, name or getpass.getuser(), role),
         language,
         certificate,
     )

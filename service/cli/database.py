@@ -9,7 +9,7 @@ from service.config import Config
 
 
 @asynccontextmanager
-async def opened_store(config: Config) -> AsyncIterator[EventStore]:
+async def open_store(config: Config) -> AsyncIterator[EventStore]:
     """The event store of the settings. An embedded Postgres that a server runs is shared with it.
 
     Raises StoreError or EmbeddedPostgresError.

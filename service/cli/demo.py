@@ -26,13 +26,13 @@ from durak.v1.table_pb2 import ChallengeMove, DefendMove, Move, TableView
 from durak.v1.wallet_service_pb2 import GrantCoinsRequest
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from eventstore import StoredRecord
-from service.cli.database import opened_store
+from service.cli.database import open_store
 from service.cli.terminal import new_console
 from service.cli.tokens import development_token
 from service.config import Config
-from service.render.cards import in_colour
-from service.render.story import Story
-from service.render.texts import speak
+from service.render.cards import colour_cards
+from service.render.narration import Narrator
+from service.render.texts import translator
 from service.rpc.telemetry import configure_logging
 from service.server import Running, running
 
@@ -72,7 +72,7 @@ def demo(*, stake: int, tricky: bool) -> None:
 async def _demo(config: Config, settings: Settings) -> int:
     async with running(config) as server:
         match_id, clients = await _play(server, settings)
-    async with opened_store(config) as store:
+    async with open_store(config) as store:
         stored = await store.read(UUID(match_id))
         faults = _differences(stored, clients)
         if settings.stake_coins:
@@ -166,7 +166,7 @@ class Witness(Client):
 class Spectator(Client):
     """Tells the events as they come."""
 
-    story: Story = field(default_factory=lambda: Story(speak("en")))
+    narrator: Narrator = field(default_factory=lambda: Narrator(translator("en")))
     console: Console = field(default_factory=new_console)
 
     async def watch(self, match_id: str) -> None:
@@ -177,8 +177,8 @@ class Spectator(Client):
                 self.view = message.view
             elif message.HasField("event"):
                 self.events.append(message.event)
-                for line in self.story.transcript(message.event.event):
-                    self.console.print(in_colour(line, self.story.trump_suit))
+                for line in self.narrator.transcript(message.event.event):
+                    self.console.print(colour_cards(line, self.narrator.trump_suit))
 
 
 async def _play(server: Running, settings: Settings) -> tuple[str, list[Client]]:

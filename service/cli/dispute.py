@@ -10,9 +10,9 @@ import click
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1.dispute_service_pb2_grpc import DisputeServiceStub
 from service.cli.client import new_request_id
-from service.cli.connection import Connection, connecting
+from service.cli.connection import Connection, with_connection
 from service.render.dispute import dispute_line, dispute_lines, status
-from service.render.texts import speak
+from service.render.texts import translator
 
 _STATUSES: Final = {
     name.removeprefix("DISPUTE_STATUS_").lower().replace("_", "-"): number
@@ -61,7 +61,7 @@ def dispute_command() -> None:
 @click.option("--version", type=click.IntRange(1), help="Complain of the event of this version.")
 @click.option("--payout", is_flag=True, help="Complain of the coins that were paid at the end.")
 @_REASON
-@connecting("player")
+@with_connection("player")
 def open_command(
     *,
     connection: Connection,
@@ -94,7 +94,7 @@ async def _open(connection: Connection, request: api.OpenDisputeRequest) -> api.
 @click.option("--match", "match_id", type=click.UUID, help="Only those about this match.")
 @click.option("--by", "opened_by", metavar="PLAYER", help="Only those that this player has opened.")
 @click.option("--limit", type=click.IntRange(1), default=_PAGE, show_default=True)
-@connecting("auditor")
+@with_connection("auditor")
 def list_command(
     *,
     connection: Connection,
@@ -131,7 +131,7 @@ async def _list(
 
 @dispute_command.command("show", short_help="Show a dispute, and to an auditor the evidence.")
 @_DISPUTE
-@connecting("auditor")
+@with_connection("auditor")
 def show_command(*, connection: Connection, dispute_id: UUID) -> None:
     """Show DISPUTE, and to an auditor the evidence: the table before, the move, the verdict, coins.
 
@@ -139,7 +139,7 @@ def show_command(*, connection: Connection, dispute_id: UUID) -> None:
     """
     request = api.GetDisputeRequest(dispute_id=str(dispute_id))
     found = asyncio.run(_show(connection, request))
-    for line in dispute_lines(found, speak(connection.language)):
+    for line in dispute_lines(found, translator(connection.language)):
         click.echo(line)
 
 
@@ -160,7 +160,7 @@ async def _show(connection: Connection, request: api.GetDisputeRequest) -> api.G
     help="Coins to put right; may be given several times, and adds up to 0.",
 )
 @_AT
-@connecting("auditor")
+@with_connection("auditor")
 def rule_command(
     *,
     connection: Connection,
@@ -196,7 +196,7 @@ async def _rule(connection: Connection, request: api.RuleOnDisputeRequest) -> ap
 @click.option("--decline", is_flag=True, help="Do not: the dispute is open again.")
 @_REASON
 @_AT
-@connecting("operator")
+@with_connection("operator")
 def sign_command(
     *,
     connection: Connection,

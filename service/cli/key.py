@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from service.checkpoints import signing_keys
-from service.cli.options import config_of
+from service.cli.options import load_config
 
 _FILE: Final = click.option(
     "--file", "file", type=click.Path(path_type=Path), help="The key file. [default: as set]"
@@ -66,4 +66,4 @@ def public(file: Path | None, data_dir: Path | None) -> None:
 
 
 def _path(file: Path | None, data_dir: Path | None) -> Path:
-    return file or config_of(data_dir).note_key_file
+    return file or load_config(data_dir).note_key_file

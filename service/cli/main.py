@@ -27,36 +27,42 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "service.cli.dispute:dispute_command",
             "Complain of a match, look at the evidence, rule, sign off.",
         ),
-        "export": ("service.cli.log:export", "Write the stored records of a match as JSON lines."),
+        "export": (
+            "service.cli.matches:export",
+            "Write the stored records of a match as JSON lines.",
+        ),
         "grant": ("service.cli.coins:grant_command", "Issue coins to a player, as an operator."),
         "key": (
             "service.cli.key:key_command",
             "Make, rotate and show the keys that checkpoints are signed with.",
         ),
-        "matches": ("service.cli.log:matches", "List the matches of the database, newest first."),
+        "matches": (
+            "service.cli.matches:matches",
+            "List the matches of the database, newest first.",
+        ),
         "migrate": (
             "service.cli.serve:migrate_command",
             "Bring the database to the newest schema.",
         ),
-        "play": ("service.cli.play:play", "Play Durak at this terminal."),
+        "play": ("service.cli.play.command:play", "Play Durak at this terminal."),
         "practice": ("service.cli.practice:practice", "Solve endings."),
         "ratings": (
-            "service.cli.ratings:ratings_command",
+            "service.cli.standings:ratings_command",
             "List the ratings, the most points first.",
         ),
         "rebuild": (
             "service.cli.rebuild:rebuild",
             "Make lists of matches, series and ratings anew from the log.",
         ),
-        "replay": ("service.cli.log:replay", "Tell a match move by move and bout by bout."),
+        "replay": ("service.cli.matches:replay", "Tell a match move by move and bout by bout."),
         "review": (
             "service.cli.review:review_command",
             "Tell which moves of an ending gave the result away.",
         ),
         "rules": ("service.cli.rules:rules", "Show the rules of a table."),
-        "series": ("service.cli.ratings:series_command", "Tell how a series stands."),
+        "series": ("service.cli.standings:series_command", "Tell how a series stands."),
         "serve": ("service.cli.serve:serve", "Run the service until Ctrl-C or SIGTERM."),
-        "show": ("service.cli.log:show", "Show the table of a match at any version."),
+        "show": ("service.cli.matches:show", "Show the table of a match at any version."),
         "token": ("service.cli.tokens:token_command", "Print a token of the development key."),
         "verify": ("service.cli.verify:verify_command", "Check a transcript, offline."),
     }
@@ -103,7 +109,7 @@ def main() -> None:
     try:
         durak.main(prog_name="durak")
     except Exception as error:
-        explained = import_module("service.cli.faults").explain(error)
+        explained = import_module("service.cli.errors").explain_error(error)
         if explained is None:
             raise
         sentences, code = explained

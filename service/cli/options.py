@@ -31,7 +31,7 @@ _DEFAULTS: Final = MappingProxyType(
 )
 
 
-def having(*options: Option[Any]) -> Callable[[Command], Command]:
+def with_options(*options: Option[Any]) -> Callable[[Command], Command]:
     """Give a command these options; its help lists them in this order."""
 
     def decorate(command: Command) -> Command:
@@ -100,17 +100,17 @@ TABLE: Final = (
 """All that a table can have."""
 
 
-def config_of(data_dir: Path | None) -> Config:
+def load_config(data_dir: Path | None) -> Config:
     """The settings of the service, with the data folder of the command line if there is one."""
     return Config() if data_dir is None else Config(data_dir=data_dir)
 
 
-def address_of(server: str | None, config: Config) -> str:
+def server_address(server: str | None, config: Config) -> str:
     """Where to call: the server of the command line, or that of this machine."""
     return server or f"{config.listen_host}:{config.listen_port}"
 
 
-def settings_of(given: Mapping[str, Any]) -> Settings:
+def table_settings(given: Mapping[str, Any]) -> Settings:
     """The settings that `GAME` or `TABLE` ask for; what a preset locks is left to the server."""
     asked = {
         "deck": None if given["deck"] is None else int(given["deck"]),

@@ -12,19 +12,19 @@ import click
 from durak.v1 import practice_service_pb2 as api
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
-from service.cli.connection import PATIENCE_SECONDS
+from service.cli.connection import RETRY_SECONDS
 from service.cli.options import (
     CERTIFICATE,
     KEY_DATA,
     LANGUAGE,
     SERVER,
-    address_of,
-    config_of,
-    having,
+    load_config,
+    server_address,
+    with_options,
 )
-from service.cli.play import EXIT_INTERRUPTED, play
+from service.cli.play.command import EXIT_INTERRUPTED, play
 from service.cli.terminal import new_console
-from service.render.moves import number_in
+from service.render.moves import parse_number
 from service.text.localisation import Texts
 
 _MENU: Final = ("menu-next", "menu-again", "menu-list", "menu-match", "menu-leave")
@@ -33,18 +33,18 @@ _MENU: Final = ("menu-next", "menu-again", "menu-list", "menu-match", "menu-leav
 @click.command()
 @click.argument("puzzle", required=False)
 @click.option("--list", "only_list", is_flag=True, help="List the puzzles, no more.")
-@having(SERVER, CERTIFICATE)
+@with_options(SERVER, CERTIFICATE)
 @click.option("--token", envvar="DURAK_TOKEN", show_envvar=True, help="For the full match.")
 @click.option("--name", help="Your name in the full match.")
-@having(KEY_DATA, LANGUAGE)
+@with_options(KEY_DATA, LANGUAGE)
 @click.pass_context
 def practice(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
     """Solve endings, beginning with PUZZLE (an id) or one that you choose.
 
     You need no token. After a puzzle you can play a full match against a bot, as `durak play` does.
     """
-    config = config_of(given["data_dir"])
-    address = address_of(given["server"], config)
+    config = load_config(given["data_dir"])
+    address = server_address(given["server"], config)
     try:
         with _Lesson(address, given["certificate"], given["language"]) as lesson:
             wants_match = lesson.run(given["puzzle"], only_list=given["only_list"])
@@ -67,10 +67,10 @@ class _Lesson:
             "",
             language=language,
             certificate=certificate,
-            patience_seconds=PATIENCE_SECONDS,
+            retry_seconds=RETRY_SECONDS,
         )
         texts = Texts("practice")
-        self._say: Callable[..., str] = lambda key, **arguments: texts.format(
+        self._translate: Callable[..., str] = lambda key, **arguments: texts.format(
             key, language, arguments
         )
         self._print = new_console().print
@@ -100,7 +100,7 @@ class _Lesson:
             current = puzzle_id or self._choose(puzzles)
             if current is None or not self._solve(current):
                 return False
-            answer = self._ask([self._say(key) for key in _MENU])
+            answer = self._ask([self._translate(key) for key in _MENU])
             match None if answer is None else _MENU[answer]:
                 case "menu-next":
                     puzzle_id = ids[(ids.index(current) + 1) % len(ids)]
@@ -113,13 +113,13 @@ class _Lesson:
 
     def _choose(self, puzzles: Sequence[api.PuzzleSummary]) -> str | None:
         """The id of the puzzle that the person wants; None when they leave."""
-        self._print(self._say("list-heading"))
+        self._print(self._translate("list-heading"))
         for number, puzzle in enumerate(puzzles, 1):
-            line = self._say(
+            line = self._translate(
                 "list-line", number=number, title=puzzle.title, difficulty=puzzle.difficulty
             )
             self._print(f"  {line}")
-        self._print(self._say("ask-puzzle"))
+        self._print(self._translate("ask-puzzle"))
         chosen = self._number(len(puzzles), default=1)
         return None if chosen is None else puzzles[chosen - 1].puzzle_id
 
@@ -132,7 +132,7 @@ class _Lesson:
         for text in (puzzle.situation, puzzle.question):
             self._print(text)
         self._print(puzzle.open_hand_note, style="dim")
-        self._print(self._say("ask-choice"))
+        self._print(self._translate("ask-choice"))
         chosen = self._ask([choice.text for choice in puzzle.choices])
         if chosen is None:
             return False
@@ -148,11 +148,11 @@ class _Lesson:
     def _show(self, made: api.TryMoveResponse) -> None:
         for step in made.steps:
             self._print(f"  {step.text}")
-        verdict = self._say("verdict-right" if made.right else "verdict-wrong")
+        verdict = self._translate("verdict-right" if made.right else "verdict-wrong")
         self._print(f"{verdict} {made.outcome_text}", style="bold")
         self._print(made.explanation)
         if made.continuation:
-            self._print(self._say("continuation"), style="dim")
+            self._print(self._translate("continuation"), style="dim")
             for step in made.continuation:
                 self._print(f"  {step.text}", style="dim")
         self._print("")
@@ -171,10 +171,10 @@ class _Lesson:
             line = read_line(sys.stdin.fileno())
             if line is None:
                 return None
-            number = number_in(line) if line.strip() else default
+            number = parse_number(line) if line.strip() else default
             if number is not None and 1 <= number <= last:
                 return number
-            self._print(self._say("ask-number", last=last))
+            self._print(self._translate("ask-number", last=last))
 
     def _call(self, method: Any, request: Any) -> Any:  # noqa: ANN401 - a method, its messages
         return self._runner.run(self._client.call(method, request))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from service.cli.database import opened_store
-from service.cli.options import STORE_DATA, config_of
+from service.cli.database import open_store
+from service.cli.options import STORE_DATA, load_config
 from service.config import Config
 from service.rebuild import Rebuilt
 from service.rebuild import rebuild as rebuild_store
@@ -22,7 +22,7 @@ def rebuild(context: click.Context, data_dir: Path | None) -> None:
     The ratings are counted by the numbers that are set now (DURAK_RATING_...): give this command
     the same settings as the service. Coins are no read model: the ledger is left alone.
     """
-    config = config_of(data_dir)
+    config = load_config(data_dir)
     done = asyncio.run(_rebuild(config))
     click.echo(f"{done.matches} matches in the lists, {done.counted} ended ones counted.")
     for match_id in done.corrupt:
@@ -32,5 +32,5 @@ def rebuild(context: click.Context, data_dir: Path | None) -> None:
 
 
 async def _rebuild(config: Config) -> Rebuilt:
-    async with opened_store(config) as store:
+    async with open_store(config) as store:
         return await rebuild_store(store, config)

@@ -13,11 +13,11 @@ from domain.cards import name
 from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2 import BestResult, ReviewVerdict
 from durak.v1.table_pb2 import Move, TableView
-from service.cli.connection import Connection, connecting
+from service.cli.connection import Connection, with_connection
 from service.cli.terminal import new_console
-from service.render.cards import in_colour
-from service.render.table import names_in, trump_suit
-from service.render.texts import Names, Say, speak
+from service.render.cards import colour_cards
+from service.render.table import seat_names, trump_suit
+from service.render.texts import Names, Translate, translator
 
 _RESULTS: Final = {
     BestResult.BEST_RESULT_WIN: "review-win",
@@ -34,22 +34,22 @@ _HEADS: Final = ("version", "player", "move", "result", "better")
 
 @click.command("review")
 @click.argument("match_id", metavar="MATCH", type=click.UUID)
-@connecting("player")
+@with_connection("player")
 def review_command(*, connection: Connection, match_id: UUID) -> None:
     """Tell which moves of MATCH gave a result away, as one of its players or an auditor.
 
     Judged are the moves made with two seats in play and an empty stock: there it can be worked out
     what either seat reaches by its best play.
     """
-    say = speak(connection.language)
+    translate = translator(connection.language)
     view, moves = asyncio.run(_asked(connection, str(match_id)))
     console = new_console()
     if not moves:
-        console.print(say("review-nothing"))
+        console.print(translate("review-nothing"))
         return
-    names = names_in(view.seats, say)
-    console.print(_table(moves, names, trump_suit(view), say))
-    for line in _summary(moves, names, say):
+    names = seat_names(view.seats, translate)
+    console.print(_table(moves, names, trump_suit(view), translate))
+    for line in _summary(moves, names, translate):
         console.print(line)
 
 
@@ -63,63 +63,65 @@ async def _asked(
         return (await client.call(client.stub.GetMatch, table)).view, review.moves
 
 
-def _table(moves: Iterable[api.ReviewedMove], names: Names, trumps: int, say: Say) -> Table:
+def _table(
+    moves: Iterable[api.ReviewedMove], names: Names, trumps: int, translate: Translate
+) -> Table:
     """One row for each move; those that gave something away stand out."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in _HEADS:
         table.add_column(
-            say(f"review-{head}"),
+            translate(f"review-{head}"),
             justify="right" if head == "version" else "left",
             no_wrap=head in {"version", "move"},
         )
     for move in moves:
         texts = (
             str(move.version),
-            names[move.seat] + (f" ({say('review-clock')})" if move.by_clock else ""),
-            _move(move.move, say),
-            _result(move, say),
-            _better(move, say),
+            names[move.seat] + (f" ({translate('review-clock')})" if move.by_clock else ""),
+            _move(move.move, translate),
+            _result(move, translate),
+            _better(move, translate),
         )
         style = "bold" if move.verdict == _GAVE_AWAY else None
-        table.add_row(*(in_colour(text, trumps) for text in texts), style=style)
+        table.add_row(*(colour_cards(text, trumps) for text in texts), style=style)
     return table
 
 
-def _result(move: api.ReviewedMove, say: Say) -> str:
+def _result(move: api.ReviewedMove, translate: Translate) -> str:
     if move.verdict == _UNDECIDED:
-        return say("review-undecided")
-    before, after = (say(_RESULTS[result]) for result in (move.before, move.after))
+        return translate("review-undecided")
+    before, after = (translate(_RESULTS[result]) for result in (move.before, move.after))
     return f"{before} → {after}" if move.verdict == _GAVE_AWAY else before
 
 
-def _better(move: api.ReviewedMove, say: Say) -> str:
+def _better(move: api.ReviewedMove, translate: Translate) -> str:
     match move.WhichOneof("better"):
         case "better_move":
-            return _move(move.better_move, say)
+            return _move(move.better_move, translate)
         case "better_to_wait":
-            return say("review-wait")
+            return translate("review-wait")
     return ""
 
 
-def _move(move: Move, say: Say) -> str:
+def _move(move: Move, translate: Translate) -> str:
     match move.WhichOneof("kind"):
         case "attack":
-            return say("review-attack", card=name(move.attack.card))
+            return translate("review-attack", card=name(move.attack.card))
         case "defend":
             laid = {"attack_card": name(move.defend.attack_card), "card": name(move.defend.card)}
-            return say("move-beat", **laid)
+            return translate("move-beat", **laid)
         case "transfer":
-            return say("move-transfer", card=name(move.transfer.card))
+            return translate("move-transfer", card=name(move.transfer.card))
         case "take":
-            return say("move-take")
-    return say("move-pass")
+            return translate("move-take")
+    return translate("move-pass")
 
 
-def _summary(moves: Iterable[api.ReviewedMove], names: Names, say: Say) -> list[str]:
+def _summary(moves: Iterable[api.ReviewedMove], names: Names, translate: Translate) -> list[str]:
     """For each seat that moved: how many of its moves did what."""
     counts = Counter((move.seat, move.verdict) for move in moves)
     return [
-        say(
+        translate(
             "review-summary",
             player=names[seat],
             kept=counts[seat, ReviewVerdict.REVIEW_VERDICT_KEPT],

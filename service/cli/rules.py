@@ -14,9 +14,9 @@ from service.cli.options import (
     LANGUAGE,
     SERVER,
     TABLE,
-    address_of,
-    having,
-    settings_of,
+    server_address,
+    table_settings,
+    with_options,
 )
 from service.cli.terminal import new_console
 from service.config import Config
@@ -24,12 +24,12 @@ from service.config import Config
 
 @click.command()
 @click.option("--presets", is_flag=True, help="List the presets, no more.")
-@having(*TABLE)
+@with_options(*TABLE)
 @click.option("--clauses", is_flag=True, help="Name the clauses of the rules.")
-@having(SERVER, CERTIFICATE, LANGUAGE)
+@with_options(SERVER, CERTIFICATE, LANGUAGE)
 def rules(**given: Any) -> None:  # noqa: ANN401 - the options above
     """Show the rules of a table. The options choose it as those of `durak play` do."""
-    asyncio.run(_rules(address_of(given["server"], Config()), given))
+    asyncio.run(_rules(server_address(given["server"], Config()), given))
 
 
 async def _rules(address: str, given: dict[str, Any]) -> None:
@@ -45,7 +45,7 @@ async def _rules(address: str, given: dict[str, Any]) -> None:
             for preset in listed.presets:
                 console.print(f"{preset.name:<22}{preset.title}: {preset.description}")
             return
-        request = api.GetRuleSheetRequest(settings=settings_of(given))
+        request = api.GetRuleSheetRequest(settings=table_settings(given))
         answer: api.GetRuleSheetResponse = await client.call(
             stub.GetRuleSheet, request, repeats=False
         )

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.control import Control
 from rich.segment import ControlType
 
-from service.render.cards import in_colour
+from service.render.cards import colour_cards
 
 Answer = tuple[str | None, float]
 """A line and when it came, by the monotonic clock in seconds; None: there are no more lines."""
@@ -47,8 +47,8 @@ class Terminal:
     def print(self, text: str, trump_suit: int = -1, style: str = "") -> None:
         """One line, the cards in it in colour. It takes the place of a prompt without an answer."""
         self._clear_prompt()
-        for row in [text] if self._console.soft_wrap else rows_of(text, self._console.width):
-            self._console.print(in_colour(row, trump_suit), style=style or None)
+        for row in [text] if self._console.soft_wrap else wrap_parts(text, self._console.width):
+            self._console.print(colour_cards(row, trump_suit), style=style or None)
 
     def hint(self, text: str) -> None:
         """A text that ends with a command, which is not broken: it is there to be copied."""
@@ -94,7 +94,7 @@ class Terminal:
                 return
 
 
-def rows_of(text: str, width: int) -> list[str]:
+def wrap_parts(text: str, width: int) -> list[str]:
     """A line in parts, ``a · b · c``, broken between two parts where it is wider than `width`."""
     first, *others = text.split(_BETWEEN)
     rows = [first]

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import click
 
-from service.cli.options import KEY_DATA, config_of
+from service.cli.options import KEY_DATA, load_config
 from service.config import Config
 from service.rpc.token_keys import DEVELOPMENT_KEY_FILE, DevelopmentKey
 
@@ -28,7 +28,7 @@ def development_token(
     )
 
 
-def own_token(config: Config, name: str, role: str = "player") -> str:
+def local_token(config: Config, name: str, role: str = "player") -> str:
     """As `development_token`, but only where a server of this folder has made the key."""
     if not (config.data_dir / DEVELOPMENT_KEY_FILE).exists():
         raise click.ClickException(
@@ -54,5 +54,5 @@ def token_command(name: str, roles: tuple[str, ...], hours: int, data_dir: Path 
 
     For development: a server with DURAK_TOKEN_JWKS takes its issuer's tokens alone.
     """
-    config = config_of(data_dir)
+    config = load_config(data_dir)
     click.echo(development_token(config, name, roles=roles or ("player",), hours=hours))

@@ -45,7 +45,7 @@ def verify_command(file: BinaryIO, key: str | None) -> None:
     key or a checkpoint.
     """
     found = verify(file.read(), None if key is None else read_key(key))
-    for line in told(found):
+    for line in verification_lines(found):
         click.echo(line)
     sys.exit(_EXITS[found.outcome])
 
@@ -60,7 +60,7 @@ def read_key(key: str) -> str:
         raise click.BadParameter(f"neither a key nor a file with one: {error}") from error
 
 
-def told(found: Verification) -> list[str]:
+def verification_lines(found: Verification) -> list[str]:
     """A verification in lines: the outcome, the match, what is proven and what not, findings."""
     lines = [f"{found.outcome.upper()}: {_MEANINGS[found.outcome]}"]
     if found.report is not None:

@@ -63,7 +63,7 @@ def by_strength(cards: Iterable[Card], trump_suit: int) -> list[Card]:
     return sorted(cards, key=lambda card: (SUIT_OF[card] == trump_suit, RANK_OF[card], card))
 
 
-def spell_hand(cards: Sequence[Card], trump_suit: int) -> str:
+def format_hand(cards: Sequence[Card], trump_suit: int) -> str:
     """A hand by strength, the trumps apart: so they can be told without colour."""
     plain = [card for card in cards if SUIT_OF[card] != trump_suit]
     trumps = [card for card in cards if SUIT_OF[card] == trump_suit]
@@ -71,7 +71,7 @@ def spell_hand(cards: Sequence[Card], trump_suit: int) -> str:
     return " │ ".join(groups)
 
 
-def in_colour(text: str, trump_suit: int = -1) -> Text:
+def colour_cards(text: str, trump_suit: int = -1) -> Text:
     """A text with the cards in it in the colours of their suits, trumps underlined."""
     coloured = Text(text)
     for match in _WRITTEN.finditer(text):

@@ -8,9 +8,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1.events_pb2 import Event
 from service.render.audit import challenge_line, coin_lines, finding_line, report_lines
-from service.render.story import Story
-from service.render.table import names_in, open_table_lines, table_lines
-from service.render.texts import Say, printable
+from service.render.narration import Narrator
+from service.render.table import open_table_lines, seat_names, table_lines
+from service.render.texts import Translate, printable
 
 
 def dispute_line(dispute: api.Dispute) -> str:
@@ -33,7 +33,7 @@ def about(complaint: api.DisputeOpened) -> str:
     return "the payout" if is_payout else f"version {complaint.version}"
 
 
-def dispute_lines(found: api.GetDisputeResponse, say: Say) -> list[str]:
+def dispute_lines(found: api.GetDisputeResponse, translate: Translate) -> list[str]:
     """A dispute: where it stands, what has happened in it, and the evidence where there is any."""
     dispute = found.dispute
     lines = [
@@ -43,7 +43,7 @@ def dispute_lines(found: api.GetDisputeResponse, say: Say) -> list[str]:
         *map(_record_line, found.records),
     ]
     if found.HasField("evidence"):
-        lines += _evidence_lines(found.evidence, dispute.complaint, say)
+        lines += _evidence_lines(found.evidence, dispute.complaint, translate)
     return lines
 
 
@@ -72,16 +72,16 @@ def _signed_off(event: api.DisputeEvent) -> tuple[str, str]:
 
 
 def _evidence_lines(
-    evidence: api.DisputeEvidence, complaint: api.DisputeOpened, say: Say
+    evidence: api.DisputeEvidence, complaint: api.DisputeOpened, translate: Translate
 ) -> list[str]:
     lines = ["", f"Before {about(complaint)}"]
     if evidence.HasField("before"):
-        lines += open_table_lines(evidence.before, say)
+        lines += open_table_lines(evidence.before, translate)
     else:
         lines.append("  no table: it is the first record, or those before it make no match")
-    lines += ["", "What happened", *_story_lines(evidence, complaint, say)]
+    lines += ["", "What happened", *_narration_lines(evidence, complaint, translate)]
     if evidence.HasField("after"):
-        lines += ["", "After it", *table_lines(evidence.after.view, say)]
+        lines += ["", "After it", *table_lines(evidence.after.view, translate)]
     lines += ["", "Verdict", *_verdict_lines(evidence.verdict)]
     lines += [
         f"  {challenge_line(challenge)}"
@@ -93,14 +93,14 @@ def _evidence_lines(
     return [*lines, "", "Coins", *(f"  {line}" for line in coins)] if coins else lines
 
 
-def _story_lines(
-    evidence: api.DisputeEvidence, complaint: api.DisputeOpened, say: Say
+def _narration_lines(
+    evidence: api.DisputeEvidence, complaint: api.DisputeOpened, translate: Translate
 ) -> list[str]:
     """The event, and what followed from it in the same command; as it stands where it is forged."""
-    story = Story(say)
+    narrator = Narrator(translate)
     if evidence.HasField("before"):
         view = evidence.before.view
-        story = Story.after(view, names_in(view.seats, say), say)
+        narrator = Narrator.after(view, seat_names(view.seats, translate), translate)
     last = evidence.records[-1].version
     first = complaint.version or last
     lines = []
@@ -110,7 +110,7 @@ def _story_lines(
         if not stored.HasField("record"):
             told: Sequence[str] = [stored.stored.hex()]
         elif evidence.HasField("after"):
-            told = [line.text for line in story.tell(stored.record.event)]
+            told = [line.text for line in narrator.describe(stored.record.event)]
         else:
             told = [_as_it_stands(stored.record.event)]
         lines += [f"{stored.version:>5}  {line}" for line in told]

@@ -24,10 +24,10 @@ from durak.v1.table_pb2 import (
 )
 from service.render.cards import by_strength, parse_card
 from service.render.table import trump_suit
-from service.render.texts import Names, Say
+from service.render.texts import Names, Translate
 
 
-class Word(Enum):
+class Keyword(Enum):
     """Answers that are no moves."""
 
     HELP = auto()
@@ -37,10 +37,10 @@ class Word(Enum):
 
 
 _WORDS: Final = MappingProxyType(
-    dict.fromkeys(("?", "help", "h", "помощь", "справка", "βοήθεια"), Word.HELP)
-    | dict.fromkeys(("table", "стол", "τραπέζι"), Word.TABLE)
-    | dict.fromkeys(("leave", "уйти", "φεύγω"), Word.LEAVE)
-    | dict.fromkeys(("quit", "exit", "выход", "έξοδος"), Word.QUIT)
+    dict.fromkeys(("?", "help", "h", "помощь", "справка", "βοήθεια"), Keyword.HELP)
+    | dict.fromkeys(("table", "стол", "τραπέζι"), Keyword.TABLE)
+    | dict.fromkeys(("leave", "уйти", "φεύγω"), Keyword.LEAVE)
+    | dict.fromkeys(("quit", "exit", "выход", "έξοδος"), Keyword.QUIT)
 )
 _TAKE: Final = frozenset({"take", "t", "беру", "взять", "παίρνω"})
 _PASS: Final = frozenset({"pass", "p", "пас", "бито", "πάσο"})
@@ -57,60 +57,62 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class InvalidAnswer:
     """An answer that is no move now: a text of `table.ftl` and its arguments."""
 
     key: str
     arguments: dict[str, str]
 
 
-def choices(view: TableView, names: Names, say: Say) -> list[Choice]:
+def choices(view: TableView, names: Names, translate: Translate) -> list[Choice]:
     """The legal moves of the reader of a view, weakest cards first."""
     found = []
     trumps = trump_suit(view)
     for option in view.moves.defend:
         for card in by_strength(option.cards, trumps):
             move = Move(defend=DefendMove(attack_card=option.attack_card, card=card))
-            text = say("move-beat", attack_card=name(option.attack_card), card=name(card))
+            text = translate("move-beat", attack_card=name(option.attack_card), card=name(card))
             found.append(Choice(move, text, card, option.attack_card))
     for card in by_strength(view.moves.transfer, trumps):
-        text = say("move-transfer", card=name(card))
+        text = translate("move-transfer", card=name(card))
         found.append(Choice(Move(transfer=TransferMove(card=card)), text, card))
     key = "move-throw-in" if view.table else "move-lead"
     for card in by_strength(view.moves.attack, trumps):
-        text = say(key, card=name(card))
+        text = translate(key, card=name(card))
         found.append(Choice(Move(attack=AttackMove(card=card)), text, card))
     if view.moves.can_take:
-        found.append(Choice(Move(take=TakeMove()), say("move-take")))
+        found.append(Choice(Move(take=TakeMove()), translate("move-take")))
     if view.moves.can_pass:
-        found.append(Choice(passing(), say("move-pass")))
-    found.extend(_challenges(view, names, say))
+        found.append(Choice(passing(), translate("move-pass")))
+    found.extend(_challenges(view, names, translate))
     return found
 
 
-def _challenges(view: TableView, names: Names, say: Say) -> list[Choice]:
+def _challenges(view: TableView, names: Names, translate: Translate) -> list[Choice]:
     plays = {card.attack_version: (card.attack_card, card.attack_seat) for card in view.table}
     plays |= {card.defence_version: (card.defence_card, card.defence_seat) for card in view.table}
     found = []
     for version in view.moves.challenge:
         card, seat = plays[version]
-        text = say("move-challenge", card=name(card), player=names[seat])
+        text = translate("move-challenge", card=name(card), player=names[seat])
         found.append(Choice(Move(challenge=ChallengeMove(play_version=version)), text))
     return found
 
 
-def number_in(answer: str) -> int | None:
+def parse_number(answer: str) -> int | None:
     """The number that an answer is."""
     text = answer.strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else None
 
 
-def understand(answer: str, offered: Sequence[Choice], view: TableView) -> Move | Word | Mistake:
+def parse_answer(
+    answer: str, offered: Sequence[Choice], view: TableView
+) -> Move | Keyword | InvalidAnswer:
     """What an answer means, given the moves that were offered."""
     text = " ".join(answer.casefold().split())
     if text in _WORDS:
         return _WORDS[text]
-    number = number_in(text)
+    number = parse_number(text)
     if number is not None and 1 <= number <= len(offered):
         return offered[number - 1].move
     if text in _TAKE | _PASS:
@@ -120,12 +122,12 @@ def understand(answer: str, offered: Sequence[Choice], view: TableView) -> Move 
     cards = [parse_card(part) for part in text.split()]
     if cards and None not in cards and len(cards) <= 2:
         return _by_cards([card for card in cards if card], offered, view)
-    return Mistake("answer-unknown", {"answer": answer.strip()})
+    return InvalidAnswer("answer-unknown", {"answer": answer.strip()})
 
 
 def _by_cards(
     cards: Sequence[Card], offered: Sequence[Choice], view: TableView
-) -> Move | Word | Mistake:
+) -> Move | Keyword | InvalidAnswer:
     *attack_cards, card = cards
     fitting = [
         choice
@@ -135,13 +137,13 @@ def _by_cards(
     if len(fitting) == 1:
         return fitting[0].move
     if fitting:
-        return Mistake("answer-ambiguous", {"card": name(card)})
+        return InvalidAnswer("answer-ambiguous", {"card": name(card)})
     if view.settings.tricky and card in view.hand:
         return _cheat(cards, view)
     return _not_now(" ".join(name(each) for each in cards))
 
 
-def _cheat(cards: Sequence[Card], view: TableView) -> Move | Mistake:
+def _cheat(cards: Sequence[Card], view: TableView) -> Move | InvalidAnswer:
     """A card without the right to play it, in the reader's own role (R11.1)."""
     *attack_cards, card = cards
     if view.your_seat != view.defender:
@@ -151,8 +153,8 @@ def _cheat(cards: Sequence[Card], view: TableView) -> Move | Mistake:
     unbeaten = [laid.attack_card for laid in view.table if not laid.defence_card]
     if len(unbeaten) == 1:
         return Move(defend=DefendMove(attack_card=unbeaten[0], card=card))
-    return Mistake("answer-ambiguous", {"card": name(card)})
+    return InvalidAnswer("answer-ambiguous", {"card": name(card)})
 
 
-def _not_now(what: str) -> Mistake:
-    return Mistake("answer-not-now", {"card": what.strip()})
+def _not_now(what: str) -> InvalidAnswer:
+    return InvalidAnswer("answer-not-now", {"card": what.strip()})

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from domain.cards import name
 from durak.v1.audit_service_pb2 import OpenState
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, SeatView, TableView
-from service.render.cards import FACE_DOWN, spell, spell_hand
-from service.render.story import result_line
-from service.render.texts import Names, Say, settings_line, suit_symbol
+from service.render.cards import FACE_DOWN, format_hand, spell
+from service.render.narration import result_line
+from service.render.texts import Names, Translate, settings_line, suit_symbol
 
 NAME_WIDTH_MAX = 18
 _UNBEATEN = "…"
@@ -18,41 +18,41 @@ def trump_suit(view: TableView) -> int:
     return view.trump_suit - 1
 
 
-def names_in(seats: Iterable[SeatView], say: Say) -> Names:
+def seat_names(seats: Iterable[SeatView], translate: Translate) -> Names:
     """What each seat of a view or a summary is called."""
-    names = Names(say)
+    names = Names(translate)
     for seat in seats:
         if seat.taken:
             names.seat(seat.seat, seat.display_name or seat.player_id, seat.bot_level)
     return names
 
 
-def table_lines(view: TableView, say: Say) -> list[str]:
+def table_lines(view: TableView, translate: Translate) -> list[str]:
     """The whole table: the bout, the seats, the cards on the table, the reader's hand."""
-    names = names_in(view.seats, say)
-    lines = [_head(view, say)]
-    lines.extend(_seat_lines(view, names, say))
+    names = seat_names(view.seats, translate)
+    lines = [_head(view, translate)]
+    lines.extend(_seat_lines(view, names, translate))
     if view.table:
-        lines.append(say("on-table", cards=on_table(view)))
+        lines.append(translate("on-table", cards=on_table(view)))
         if not view.result.results:
-            lines.append(say("attacks-left", count=view.attacks_left))
+            lines.append(translate("attacks-left", count=view.attacks_left))
     if view.hand:
-        lines.append(say("hand", cards=spell_hand(view.hand, trump_suit(view))))
+        lines.append(translate("hand", cards=format_hand(view.hand, trump_suit(view))))
     if view.phase == PHASE_ENDED:
-        lines.append(result_line(view.result, names, say))
+        lines.append(result_line(view.result, names, translate))
     return lines
 
 
-def open_table_lines(state: OpenState, say: Say) -> list[str]:
+def open_table_lines(state: OpenState, translate: Translate) -> list[str]:
     """The whole table with every hand and the stock."""
-    names = names_in(state.view.seats, say)
-    lines = table_lines(state.view, say)
+    names = seat_names(state.view.seats, translate)
+    lines = table_lines(state.view, translate)
     for seat in state.seats:
         if seat.hand:
-            cards = spell_hand(seat.hand, trump_suit(state.view))
-            lines.append(say("hand-of", player=names[seat.seat], cards=cards))
+            cards = format_hand(seat.hand, trump_suit(state.view))
+            lines.append(translate("hand-of", player=names[seat.seat], cards=cards))
     if state.stock:
-        lines.append(say("stock", cards=spell(state.stock)))
+        lines.append(translate("stock", cards=spell(state.stock)))
     return lines
 
 
@@ -64,12 +64,12 @@ def on_table(view: TableView) -> str:
     )
 
 
-def _head(view: TableView, say: Say) -> str:
+def _head(view: TableView, translate: Translate) -> str:
     if view.phase == PHASE_WAITING:
-        return say("table-waiting", settings=settings_line(view.settings, say))
+        return translate("table-waiting", settings=settings_line(view.settings, translate))
     if not view.trump_card:
-        return say("table-ended")
-    return say(
+        return translate("table-ended")
+    return translate(
         "table-bout",
         bout=view.bout,
         trump=suit_symbol(trump_suit(view)),
@@ -79,32 +79,32 @@ def _head(view: TableView, say: Say) -> str:
     )
 
 
-def _seat_lines(view: TableView, names: Names, say: Say) -> list[str]:
+def _seat_lines(view: TableView, names: Names, translate: Translate) -> list[str]:
     labels = [names[seat.seat][:NAME_WIDTH_MAX] for seat in view.seats]
     width = max(map(len, labels), default=0)
     lines = []
     for seat, label in zip(view.seats, labels, strict=True):
-        words = ", ".join(_words(view, seat, say))
+        words = ", ".join(_words(view, seat, translate))
         cards = FACE_DOWN * seat.card_count if view.trump_card else ""
         count = f"{seat.card_count:>2} " if view.trump_card else ""
         lines.append(f"  {label:<{width}}  {count}{cards} {words}".rstrip())
     return lines
 
 
-def _words(view: TableView, seat: SeatView, say: Say) -> list[str]:
+def _words(view: TableView, seat: SeatView, translate: Translate) -> list[str]:
     words = []
     if not seat.taken:
-        words.append(say("seat-free"))
+        words.append(translate("seat-free"))
     if view.HasField("your_seat") and seat.seat == view.your_seat:
-        words.append(say("seat-you"))
+        words.append(translate("seat-you"))
     if seat.place:
-        words.append(say("seat-out", place=seat.place))
+        words.append(translate("seat-out", place=seat.place))
     if view.HasField("attacker") and seat.seat == view.attacker:
-        words.append(say("seat-attacks"))
+        words.append(translate("seat-attacks"))
     if view.HasField("defender") and seat.seat == view.defender:
-        words.append(say("seat-takes" if view.taking else "seat-defends"))
+        words.append(translate("seat-takes" if view.taking else "seat-defends"))
     if seat.passed:
-        words.append(say("seat-passed"))
+        words.append(translate("seat-passed"))
     if seat.seat in view.on_clock:
-        words.append(say("seat-to-move"))
+        words.append(translate("seat-to-move"))
     return words

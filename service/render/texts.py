@@ -8,20 +8,20 @@ from domain.cards import SUIT_SYMBOLS
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
 from service.text.card_text import CardTexts
 
-Say = Callable[..., str]
+Translate = Callable[..., str]
 """``say("event-passed", player="Anna")``: one text of `table.ftl`, its arguments by keyword."""
 
 NO_TRUMP_YET: Final = -1
 
 
-def speak(language: str) -> Say:
+def translator(language: str) -> Translate:
     """The texts of `table.ftl` in one of `localisation.LANGUAGES`. Reads the files."""
     texts = CardTexts("table")
 
-    def say(key: str, **arguments: str | int) -> str:
+    def translate(key: str, **arguments: str | int) -> str:
         return texts.format(key, language, arguments)
 
-    return say
+    return translate
 
 
 class Names:
@@ -30,17 +30,17 @@ class Names:
     Two players of one name are told apart by their seats.
     """
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, translate: Translate) -> None:
+        self._translate = translate
         self._by_seat: dict[int, str] = {}
 
     def seat(self, number: int, display_name: str, level: BotLevel.ValueType) -> None:
         """Somebody sits down. Characters that could steer the terminal are left out."""
         if level:
             word = BotLevel.Name(level).removeprefix("BOT_LEVEL_").lower()
-            self._by_seat[number] = self._say("bot", seat=number, level=word)
+            self._by_seat[number] = self._translate("bot", seat=number, level=word)
             return
-        shown = printable(display_name) or self._say("nobody", seat=number)
+        shown = printable(display_name) or self._translate("nobody", seat=number)
         taken = any(shown == name for seat, name in self._by_seat.items() if seat != number)
         self._by_seat[number] = f"{shown} ({number})" if taken else shown
 
@@ -49,7 +49,7 @@ class Names:
         self._by_seat.pop(number, None)
 
     def __getitem__(self, number: int) -> str:
-        return self._by_seat.get(number) or self._say("nobody", seat=number)
+        return self._by_seat.get(number) or self._translate("nobody", seat=number)
 
     def join(self, seats: Iterable[int]) -> str:
         """Several seats, by comma."""
@@ -75,10 +75,10 @@ def suit_symbol(trump_suit: int) -> str:
     return SUIT_SYMBOLS[trump_suit] if trump_suit >= 0 else "–"
 
 
-def settings_line(settings: Settings, say: Say) -> str:
+def settings_line(settings: Settings, translate: Translate) -> str:
     """The settings of a table in one line."""
     parts = [
-        say(
+        translate(
             "settings",
             deck=settings.deck,
             seats=settings.seats,
@@ -88,13 +88,13 @@ def settings_line(settings: Settings, say: Say) -> str:
         )
     ]
     if settings.five_card_opening:
-        parts.append(say("setting-opening"))
+        parts.append(translate("setting-opening"))
     if settings.tricky:
-        parts.append(say("setting-tricky"))
+        parts.append(translate("setting-tricky"))
     if settings.turn_timer_seconds:
-        parts.append(say("setting-timer", seconds=settings.turn_timer_seconds))
+        parts.append(translate("setting-timer", seconds=settings.turn_timer_seconds))
     if settings.stake_coins:
-        parts.append(say("setting-stake", coins=settings.stake_coins))
+        parts.append(translate("setting-stake", coins=settings.stake_coins))
     if settings.preset:
-        parts.append(say("setting-preset", preset=printable(settings.preset)))
+        parts.append(translate("setting-preset", preset=printable(settings.preset)))
     return ", ".join(parts)

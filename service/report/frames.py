@@ -13,8 +13,8 @@ from domain.match.view import seats_in
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.table_pb2 import PHASE_PLAYING
 from service.render.cards import by_strength
-from service.render.story import Part, Story
-from service.render.texts import Say, printable
+from service.render.narration import LineKind, Narrator
+from service.render.texts import Translate, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,18 @@ class Frame:
     card: int
 
 
-def frames(stored: Iterable[bytes], say: Say) -> Iterator[Frame]:
+def frames(stored: Iterable[bytes], translate: Translate) -> Iterator[Frame]:
     """A frame for each record. Never raises.
 
     From where the records make no match on, each is told without a table: as the story goes, or as
     it stands where that cannot go on.
     """
     match: Match | None = Match()
-    story = Story(say)
+    narrator = Narrator(translate)
     for version, data in enumerate(stored, start=1):
         record = _read(data)
         match = _applied(match, record)
-        bout, lines = ("", [data.hex()]) if record is None else _told(story, record)
+        bout, lines = ("", [data.hex()]) if record is None else _told(narrator, record)
         card = 0 if record is None else _card(record.event)
         yield Frame(version, bout, lines, None if match is None else table(match), card)
 
@@ -83,13 +83,13 @@ def _applied(match: Match | None, record: Record | None) -> Match | None:
     return match
 
 
-def _told(story: Story, record: Record) -> tuple[str, list[str]]:
+def _told(narrator: Narrator, record: Record) -> tuple[str, list[str]]:
     try:
-        lines = story.tell(record.event)
+        lines = narrator.describe(record.event)
     except (LookupError, ValueError, ArithmeticError):
         return "", [printable(MessageToString(record.event, as_one_line=True))]
-    bout = "".join(line.text for line in lines if line.part is Part.BOUT)
-    return bout, [line.text for line in lines if line.part is not Part.BOUT]
+    bout = "".join(line.text for line in lines if line.part is LineKind.BOUT)
+    return bout, [line.text for line in lines if line.part is not LineKind.BOUT]
 
 
 def _card(event: Event) -> int:

@@ -24,7 +24,7 @@ from domain.audit.verify import Outcome, Verification, verify
 from domain.cards import Card, name
 from durak.v1.events_pb2 import Record, SeatTaken, TableOpened
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript
-from service.render.texts import Names, Say, printable, settings_line, speak
+from service.render.texts import Names, Translate, printable, settings_line, translator
 from service.report.frames import Frame, frames
 from service.text.card_text import CardTexts
 
@@ -60,17 +60,17 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
     transcript = Transcript.FromString(data)
     if not transcript.records:
         raise NoTranscriptError("it has no records")
-    texts, table_say = CardTexts("report"), speak(language)
+    texts, translate_table = CardTexts("report"), translator(language)
 
-    def say(key: str, **arguments: str | int) -> str:
+    def translate(key: str, **arguments: str | int) -> str:
         return texts.format(key, language, arguments)
 
-    told = list(frames((one.record for one in transcript.records), table_say))
-    remarks = _remarks(found, say)
+    told = list(frames((one.record for one in transcript.records), translate_table))
+    remarks = _remarks(found, translate)
     style, script = _part("page.css"), _part("page.js")
-    names, opened = _seats(transcript, table_say)
+    names, opened = _seats(transcript, translate_table)
     shown = {
-        "texts": _labels(say),
+        "texts": _labels(translate),
         "ranks": texts.spelling.ranks(language),
         "names": names,
         "frames": [
@@ -91,15 +91,16 @@ def report(data: bytes, public_key: str | None, language: str) -> str:
         policy=escape(_policy(style, script)),
         style=style,
         script=script,
-        title=escape(say("title", match=str(UUID(bytes=transcript.match_id)))),
+        title=escape(translate("title", match=str(UUID(bytes=transcript.match_id)))),
         outcome=found.outcome.value,
-        verdict=escape(_verdict(found, say)),
-        summary=_summary(found, say),
-        details=_about(found, names, opened, say, table_say) + _details(found, transcript, say),
+        verdict=escape(_verdict(found, translate)),
+        summary=_summary(found, translate),
+        details=_about(found, names, opened, translate, translate_table)
+        + _details(found, transcript, translate),
         last=len(told) - 1,
         log=_log(told, remarks),
         data=_json(shown),
-        **{field: escape(say(field.replace("_", "-"))) for field in _FIELDS},
+        **{field: escape(translate(field.replace("_", "-"))) for field in _FIELDS},
     )
 
 
@@ -125,13 +126,15 @@ _Remarks = defaultdict[int, list[tuple[str, str]]]
 """By version: what kind of remark (fault, note, illegal), and its text. 0: of no record."""
 
 
-def _remarks(found: Verification, say: Say) -> _Remarks:
+def _remarks(found: Verification, translate: Translate) -> _Remarks:
     remarks: _Remarks = defaultdict(list)
     for finding in found.findings:
         is_fault = finding.severity is Severity.FAULT
-        remarks[finding.version].append(("fault" if is_fault else "note", _finding(finding, say)))
+        remarks[finding.version].append(
+            ("fault" if is_fault else "note", _finding(finding, translate))
+        )
     for cheat in found.report.cheats if found.report else ():
-        remarks[cheat.version].append(("illegal", _cheat(cheat, say)))
+        remarks[cheat.version].append(("illegal", _cheat(cheat, translate)))
     return remarks
 
 
@@ -141,9 +144,9 @@ def _mark(remarks: Sequence[tuple[str, str]]) -> str:
     return next((kind for kind in ("fault", "illegal") if kind in kinds), "now")
 
 
-def _finding(finding: Finding, say: Say) -> str:
+def _finding(finding: Finding, translate: Translate) -> str:
     key = "fault" if finding.severity is Severity.FAULT else "note"
-    return say(
+    return translate(
         key,
         kind=finding.kind.value,
         clause=finding.clause,
@@ -157,18 +160,18 @@ def _shortened(text: str) -> str:
     return _HASH.sub(r"\1…", text)
 
 
-def _cheat(cheat: Cheat, say: Say) -> str:
+def _cheat(cheat: Cheat, translate: Translate) -> str:
     card = name(cast("Card", cheat.card))
     key = "illegal-caught" if cheat.caught_by else "illegal"
-    return say(key, card=card, clause=cheat.clause, version=cheat.caught_by)
+    return translate(key, card=card, clause=cheat.clause, version=cheat.caught_by)
 
 
 # --- the parts of the page ------------------------------------------------------------------------
 
 
-def _seats(transcript: Transcript, say: Say) -> tuple[list[str], TableOpened]:
+def _seats(transcript: Transcript, translate: Translate) -> tuple[list[str], TableOpened]:
     """What each seat is called at the end, and the opening; as far as the records can be read."""
-    names, opened, taken = Names(say), TableOpened(), dict[int, SeatTaken]()
+    names, opened, taken = Names(translate), TableOpened(), dict[int, SeatTaken]()
     for one in transcript.records:
         try:
             event = Record.FromString(one.record).event
@@ -187,18 +190,24 @@ def _seats(transcript: Transcript, say: Say) -> tuple[list[str], TableOpened]:
 
 
 def _about(
-    found: Verification, names: Sequence[str], opened: TableOpened, say: Say, table_say: Say
+    found: Verification,
+    names: Sequence[str],
+    opened: TableOpened,
+    translate: Translate,
+    translate_table: Translate,
 ) -> str:
     assert found.report is not None
     facts = found.report.facts
     lines = [
-        settings_line(opened.settings, table_say),
-        say("players", players=", ".join(names)),
-        say("times", start=_time(facts.started_us), end=_time(facts.ended_us)),
-        say("state", state="ended" if facts.is_ended else "running", records=facts.head_version),
+        settings_line(opened.settings, translate_table),
+        translate("players", players=", ".join(names)),
+        translate("times", start=_time(facts.started_us), end=_time(facts.ended_us)),
+        translate(
+            "state", state="ended" if facts.is_ended else "running", records=facts.head_version
+        ),
     ]
     body = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    return f"<details><summary>{escape(say('about'))}</summary>{body}</details>"
+    return f"<details><summary>{escape(translate('about'))}</summary>{body}</details>"
 
 
 def _time(time_us: int) -> str:
@@ -208,32 +217,32 @@ def _time(time_us: int) -> str:
         return f"{time_us} µs"
 
 
-def _verdict(found: Verification, say: Say) -> str:
+def _verdict(found: Verification, translate: Translate) -> str:
     faults = sum(1 for finding in found.findings if finding.severity is Severity.FAULT)
     key = {
         Outcome.PROVEN: "verdict-proven",
         Outcome.CONSISTENT: "verdict-consistent",
         Outcome.REFUTED: "verdict-refuted",
     }[found.outcome]
-    return say(key, faults=faults)
+    return translate(key, faults=faults)
 
 
-def _summary(found: Verification, say: Say) -> str:
+def _summary(found: Verification, translate: Translate) -> str:
     """All faults, each with the way to its record."""
     items = []
     for finding in found.findings:
         if finding.severity is Severity.FAULT:
-            text = escape(_finding(finding, say))
+            text = escape(_finding(finding, translate))
             link = f'<a href="#at={finding.version}">{finding.version}</a>: '
             items.append(f"<li>{link if finding.version else ''}{text}</li>")
     return f"<ul>{''.join(items)}</ul>" if items else ""
 
 
-def _details(found: Verification, transcript: Transcript, say: Say) -> str:
+def _details(found: Verification, transcript: Transcript, translate: Translate) -> str:
     parts = [
-        (say("proven"), _listed(found.proven)),
-        (say("not-proven"), _listed(found.not_proven)),
-        (say("coins"), _coins(transcript.ledger, say)),
+        (translate("proven"), _listed(found.proven)),
+        (translate("not-proven"), _listed(found.not_proven)),
+        (translate("coins"), _coins(transcript.ledger, translate)),
     ]
     return "".join(
         f"<details><summary>{escape(title)}</summary>{body}</details>"
@@ -242,7 +251,7 @@ def _details(found: Verification, transcript: Transcript, say: Say) -> str:
     )
 
 
-def _coins(ledger: Sequence[LedgerEntry], say: Say) -> str:
+def _coins(ledger: Sequence[LedgerEntry], translate: Translate) -> str:
     rows = [
         f'<tr><td class="number">{entry.version}</td><td>{escape(printable(entry.player_id))}</td>'
         f"<td>{escape(_kind(entry.kind))}</td>"
@@ -252,7 +261,7 @@ def _coins(ledger: Sequence[LedgerEntry], say: Say) -> str:
     ]
     if not rows:
         return ""
-    heads = (say(f"coins-{column}") for column in ("version", "player", "kind", "amount"))
+    heads = (translate(f"coins-{column}") for column in ("version", "player", "kind", "amount"))
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     body = "".join(rows)
     return (
@@ -290,12 +299,12 @@ def _listed(lines: Iterable[str]) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _labels(say: Say) -> dict[str, str]:
+def _labels(translate: Translate) -> dict[str, str]:
     """The texts of the script; it fills in what stands in braces by itself."""
-    return {label: say(f"label-{label}") for label in _LABELS} | {
-        "out": say("label-out", place="{place}"),
-        "closed": say("label-closed", count="{count}"),
-        "beaten": say("label-beaten", attack="{attack}", defence="{defence}"),
+    return {label: translate(f"label-{label}") for label in _LABELS} | {
+        "out": translate("label-out", place="{place}"),
+        "closed": translate("label-closed", count="{count}"),
+        "beaten": translate("label-beaten", attack="{attack}", defence="{defence}"),
     }
 
 

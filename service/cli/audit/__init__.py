@@ -6,14 +6,14 @@ With --server it asks the service, which answers auditors alone.
 
 import click
 
-from service.cli.audit.judging import match_command, payouts_command
-from service.cli.audit.looking import (
+from service.cli.audit.proofs import checkpoint_command, proof_command
+from service.cli.audit.records import (
     export_command,
     records_command,
     report_command,
     state_command,
 )
-from service.cli.audit.proving import checkpoint_command, proof_command
+from service.cli.audit.verdicts import match_command, payouts_command
 
 
 class AuditGroup(click.Group):

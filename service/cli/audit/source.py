@@ -21,9 +21,9 @@ from service.audit.payouts import verify_payouts
 from service.audit.requests import TIME_FIRST, TIME_LAST
 from service.checkpoints import proofs
 from service.cli.client import Client
-from service.cli.connection import NAMES, OPTIONS, Connection, connection_of
-from service.cli.database import opened_store
-from service.cli.options import config_of, having
+from service.cli.connection import NAMES, OPTIONS, Connection, make_connection
+from service.cli.database import open_store
+from service.cli.options import load_config, with_options
 from service.judging.judge import judge
 from service.judging.messages import record_message, report_message, state_at
 from service.rpc.errors import Refused
@@ -212,7 +212,7 @@ class Access:
         return asyncio.run(run())
 
 
-def auditing(command: Callable[..., None]) -> Callable[..., None]:
+def with_audit_access(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say where its matches are, and for them an `Access`."""
 
     def run(**given: Any) -> None:  # noqa: ANN401 - the options below and the command's own
@@ -221,16 +221,16 @@ def auditing(command: Callable[..., None]) -> Callable[..., None]:
         if own["server"] is None:
             access = Access(partial(_database, data_dir), data_dir, language)
         else:
-            connection = connection_of(**own, role="auditor")
+            connection = make_connection(**own, role="auditor")
             access = Access(partial(_remote, connection), data_dir, language)
         command(access=access, **given)
 
-    return having(*OPTIONS)(update_wrapper(run, command))
+    return with_options(*OPTIONS)(update_wrapper(run, command))
 
 
 @asynccontextmanager
 async def _database(data_dir: Path | None) -> AsyncGenerator[Database, None]:
-    async with opened_store(config_of(data_dir)) as store:
+    async with open_store(load_config(data_dir)) as store:
         yield Database(store)
 
 

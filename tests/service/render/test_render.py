@@ -22,17 +22,17 @@ from durak.v1.table_pb2 import (
     TableCard,
     TableView,
 )
-from service.cli.terminal import rows_of
-from service.render.cards import in_colour, parse_card, spell, spell_hand
-from service.render.moves import Choice, Mistake, Word, choices, understand
-from service.render.story import Story
-from service.render.table import names_in, table_lines
-from service.render.texts import Names, speak
+from service.cli.terminal import wrap_parts
+from service.render.cards import colour_cards, format_hand, parse_card, spell
+from service.render.moves import Choice, InvalidAnswer, Keyword, choices, parse_answer
+from service.render.narration import Narrator
+from service.render.table import seat_names, table_lines
+from service.render.texts import Names, translator
 from service.text.card_text import Spelling
 from service.text.localisation import LANGUAGES
 from tests.domain.audit.audit_matches import random_match
 
-SAY = speak("en")
+TRANSLATE = translator("en")
 NAME = "K♠ van A♥"
 MATCH = random_match(12, deck=36, seats=3, transfer=1)
 for record in MATCH.records:
@@ -72,34 +72,34 @@ def test_cards_are_read_in_every_alphabet(typed: str, card: Card.ValueType | Non
 def test_every_card_is_read_and_coloured_as_it_is_written(language: str) -> None:
     written = [Spelling().spell(name(card), language) for card in CARDS]
     assert [parse_card(text) for text in written] == list(CARDS)
-    assert all(in_colour(text).spans for text in written)
+    assert all(colour_cards(text).spans for text in written)
 
 
 @pytest.mark.parametrize(("language", "hand"), [("ru", "7♦ К♥ │ 6♠ Т♠"), ("el", "7♦ Ρ♥ │ 6♠ Α♠")])
 def test_a_table_has_the_letters_of_its_language(language: str, hand: str) -> None:
     cards = [Card.CARD_AS, Card.CARD_KH, Card.CARD_6S, Card.CARD_7D]
-    assert speak(language)("hand", cards=spell_hand(cards, SPADES)).endswith(hand)
+    assert translator(language)("hand", cards=format_hand(cards, SPADES)).endswith(hand)
 
 
 @pytest.mark.parametrize("language", ["ru", "el"])
 def test_a_whole_match_is_told_in_the_letters_of_its_language_and_names_as_they_are(
     language: str,
 ) -> None:
-    story = Story(speak(language))
-    told = [line.text for record in MATCH.records for line in story.tell(record.event)]
+    narrator = Narrator(translator(language))
+    told = [line.text for record in MATCH.records for line in narrator.describe(record.event)]
     assert not re.search(r"[JQKA][♣♦♥♠]", "\n".join(told).replace(NAME, ""))
     assert any(NAME in line for line in told)
 
 
 def test_a_hand_has_its_trumps_apart_and_hidden_cards_show_their_back() -> None:
     hand = [Card.CARD_AS, Card.CARD_KH, Card.CARD_6S, Card.CARD_7D]
-    assert spell_hand(hand, SPADES) == "7♦ K♥ │ 6♠ A♠"
+    assert format_hand(hand, SPADES) == "7♦ K♥ │ 6♠ A♠"
     assert spell([Card.CARD_6H, Card.CARD_UNSPECIFIED]) == "6♥ ▮"
 
 
 def test_suits_have_colours_and_trumps_a_line() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=60)
-    console.print(in_colour("Anna leads 10♥ and 6♠", SPADES))
+    console.print(colour_cards("Anna leads 10♥ and 6♠", SPADES))
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "Anna leads \x1b[1;31m10♥\x1b[0m and \x1b[1;4m6♠\x1b[0m\n"
 
@@ -141,11 +141,11 @@ def a_defence(*, tricky: bool = False) -> TableView:
 
 
 def offered(view: TableView) -> list[Choice]:
-    return choices(view, names_in(view.seats, SAY), SAY)
+    return choices(view, seat_names(view.seats, TRANSLATE), TRANSLATE)
 
 
 def test_a_table_tells_all_that_its_reader_may_know() -> None:
-    assert table_lines(a_defence(), SAY) == [
+    assert table_lines(a_defence(), TRANSLATE) == [
         "Bout 4 · trumps ♠ (A♠) · stock 2 · discard pile 0",
         "  Anna    4 ▮▮▮▮ attacks",
         "  Boris   3 ▮▮▮ you, defends, to move",
@@ -188,20 +188,20 @@ def test_moves_are_offered_weakest_card_first() -> None:
 )
 def test_an_answer_is_a_number_a_card_or_a_word(answer: str, meaning: str) -> None:
     view = a_defence()
-    assert told(understand(answer, offered(view), view)) == meaning
+    assert told(parse_answer(answer, offered(view), view)) == meaning
 
 
 def test_R11_1_on_a_tricky_table_a_card_without_a_right_is_sent_as_it_is() -> None:
     view = a_defence(tricky=True)
-    assert told(understand("6c 9h", offered(view), view)) == "defend 6♣ 9♥"
-    assert told(understand("6c Kh", offered(view), view)) == "answer-not-now"  # not held
+    assert told(parse_answer("6c 9h", offered(view), view)) == "defend 6♣ 9♥"
+    assert told(parse_answer("6c Kh", offered(view), view)) == "answer-not-now"  # not held
 
 
-def told(meaning: Move | Word | Mistake) -> str:
+def told(meaning: Move | Keyword | InvalidAnswer) -> str:
     """A meaning in short."""
-    if isinstance(meaning, Mistake):
+    if isinstance(meaning, InvalidAnswer):
         return meaning.key
-    if isinstance(meaning, Word):
+    if isinstance(meaning, Keyword):
         return meaning.name
     kind = meaning.WhichOneof("kind") or ""
     move = getattr(meaning, kind)
@@ -247,8 +247,8 @@ def test_a_story_counts_hands_and_stock_and_never_tells_a_hidden_card() -> None:
         Event(took=took),
         Event(attacked=events_pb2.Attacked(seat=1, card=Card.CARD_9C)),
     ]
-    story = Story(SAY)
-    assert [line for event in events for line in story.transcript(event)] == [
+    narrator = Narrator(TRANSLATE)
+    assert [line for event in events for line in narrator.transcript(event)] == [
         "    1  A table is opened: 36 cards, 2 seats, perevodnoy, all throw in, no draws.",
         "    2  Anna sits down on seat 0.",
         "    3  Bot 1 (easy) sits down on seat 1.",
@@ -273,7 +273,7 @@ def test_a_story_counts_hands_and_stock_and_never_tells_a_hidden_card() -> None:
 
 
 def test_players_of_one_name_are_told_apart() -> None:
-    names = Names(SAY)
+    names = Names(TRANSLATE)
     names.seat(0, "Anna", BOT_LEVEL_UNSPECIFIED)
     names.seat(2, "Anna", BOT_LEVEL_UNSPECIFIED)
     assert names.join([0, 1, 2]) == "Anna, seat 1, Anna (2)"
@@ -290,4 +290,4 @@ def test_players_of_one_name_are_told_apart() -> None:
 )
 def test_a_long_heading_is_broken_between_its_parts(width: int, rows: list[str]) -> None:
     text = "Bout 1: Anna attacks Boris · hands Anna 6, Boris 6 · stock 18"
-    assert rows_of(text, width) == rows
+    assert wrap_parts(text, width) == rows

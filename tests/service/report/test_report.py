@@ -17,7 +17,7 @@ from domain.match.fold import fold
 from durak.v1.events_pb2 import ACTOR_KIND_BOT, Record, TableOpened
 from durak.v1.settings_pb2 import Deck, Settings
 from durak.v1.transcript_pb2 import Transcript
-from service.cli.verify import told as told_lines
+from service.cli.verify import verification_lines
 from service.report.page import NoTranscriptError, report
 from service.text.localisation import LANGUAGES
 from tests.browser import CHROMIUM, Page, browsing
@@ -148,7 +148,7 @@ def test_a_hostile_file_makes_a_page_of_plain_text() -> None:
 
 
 def test_a_hostile_file_cannot_steer_the_terminal() -> None:
-    lines = told_lines(verify(hostile().SerializeToString(), None))
+    lines = verification_lines(verify(hostile().SerializeToString(), None))
     assert lines[0].startswith("REFUTED")
     assert all(line.isprintable() for line in lines)
     assert any("\\x1b]0;gone" in line for line in lines)  # spelt out

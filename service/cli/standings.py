@@ -7,36 +7,36 @@ import click
 
 from durak.v1 import standings_service_pb2 as api
 from durak.v1.standings_service_pb2_grpc import StandingsServiceStub
-from service.cli.connection import Connection, connecting
-from service.render.texts import Names, Say, player_name, speak
+from service.cli.connection import Connection, with_connection
+from service.render.texts import Names, Translate, player_name, translator
 
 
 @click.command("ratings")
 @click.option("--count", type=click.IntRange(1, 100), default=20, show_default=True)
-@connecting("player")
+@with_connection("player")
 def ratings_command(*, connection: Connection, count: int) -> None:
     """List the ratings, the most points first, and the numbers by which they are counted."""
-    say = speak(connection.language)
-    for line in asyncio.run(_ratings(connection, count, say)):
+    translate = translator(connection.language)
+    for line in asyncio.run(_ratings(connection, count, translate)):
         click.echo(line)
 
 
-async def _ratings(connection: Connection, count: int, say: Say) -> list[str]:
+async def _ratings(connection: Connection, count: int, translate: Translate) -> list[str]:
     request = api.ListRatingsRequest(page_size=count)
     async with connection.client() as client:
         stub = StandingsServiceStub(client.channel)
         answer = await client.call(stub.ListRatings, request)
-        lines = [_rating_line(rating, say) for rating in answer.ratings]
+        lines = [_rating_line(rating, translate) for rating in answer.ratings]
         if not lines:
-            lines = [_rating_line((await client.call(stub.GetRating, _OWN)).rating, say)]
-    return [*lines, numbers_line(answer.numbers, say)]
+            lines = [_rating_line((await client.call(stub.GetRating, _OWN)).rating, translate)]
+    return [*lines, numbers_line(answer.numbers, translate)]
 
 
 _OWN = api.GetRatingRequest()
 
 
-def _rating_line(rating: api.Rating, say: Say) -> str:
-    return say(
+def _rating_line(rating: api.Rating, translate: Translate) -> str:
+    return translate(
         "rating",
         player=player_name(rating.player_id),
         points=rating.points,
@@ -47,9 +47,9 @@ def _rating_line(rating: api.Rating, say: Say) -> str:
     )
 
 
-def numbers_line(numbers: api.RatingNumbers, say: Say) -> str:
+def numbers_line(numbers: api.RatingNumbers, translate: Translate) -> str:
     """The numbers of the rating in one line (R13.2)."""
-    return say(
+    return translate(
         "rating-numbers",
         initial=numbers.initial_points,
         match=numbers.match_points,
@@ -63,31 +63,31 @@ def numbers_line(numbers: api.RatingNumbers, say: Say) -> str:
 
 @click.command("series")
 @click.argument("series_id", metavar="SERIES", type=click.UUID)
-@connecting("player")
+@with_connection("player")
 def series_command(*, connection: Connection, series_id: UUID) -> None:
     """Tell how SERIES stands: the id of the match that began it."""
-    say = speak(connection.language)
-    for line in asyncio.run(_series(connection, str(series_id), say)):
+    translate = translator(connection.language)
+    for line in asyncio.run(_series(connection, str(series_id), translate)):
         click.echo(line)
 
 
-async def _series(connection: Connection, series_id: str, say: Say) -> list[str]:
+async def _series(connection: Connection, series_id: str, translate: Translate) -> list[str]:
     async with connection.client() as client:
         stub = StandingsServiceStub(client.channel)
         request = api.GetSeriesRequest(series_id=series_id)
-        return series_lines(await client.call(stub.GetSeries, request), say)
+        return series_lines(await client.call(stub.GetSeries, request), translate)
 
 
-def series_lines(series: api.GetSeriesResponse, say: Say) -> list[str]:
+def series_lines(series: api.GetSeriesResponse, translate: Translate) -> list[str]:
     """How a series stands, seat by seat (R13.1)."""
-    names = Names(say)
+    names = Names(translate)
     for seat in series.seats:
         if seat.player_id or seat.bot_level:
             names.seat(seat.seat, seat.display_name or seat.player_id, seat.bot_level)
     return [
-        say("series", matches=series.matches, draws=series.draws),
+        translate("series", matches=series.matches, draws=series.draws),
         *(
-            say("series-seat", player=names[seat.seat], wins=seat.wins, losses=seat.losses)
+            translate("series-seat", player=names[seat.seat], wins=seat.wins, losses=seat.losses)
             for seat in series.seats
         ),
     ]

@@ -15,14 +15,21 @@ from click.core import ParameterSource
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import PHASE_WAITING
-from service.cli.after import Next, coins_after
 from service.cli.client import CallRefused, Client, new_request_id
 from service.cli.connection import OPTIONS
-from service.cli.game import Game
-from service.cli.options import LEVELS, TABLE, address_of, config_of, having, settings_of
+from service.cli.options import (
+    LEVELS,
+    TABLE,
+    load_config,
+    server_address,
+    table_settings,
+    with_options,
+)
+from service.cli.play.game import Game
+from service.cli.play.next_steps import NextSteps, balance_after
 from service.cli.terminal import Terminal
-from service.cli.tokens import own_token
-from service.render.texts import Say, player_name, settings_line, speak
+from service.cli.tokens import local_token
+from service.render.texts import Translate, player_name, settings_line, translator
 
 EXIT_INTERRUPTED: Final = 130
 _WHERE_AND_WHO: Final = frozenset({"server", "certificate", "name", "data_dir", "language"})
@@ -50,7 +57,7 @@ class Plan:
     help="Sit down at the newest table with a free seat and no higher a stake than --stake.",
 )
 @click.option("--list", "only_list", is_flag=True, help="List the tables with free seats, no more.")
-@having(*TABLE)
+@with_options(*TABLE)
 @click.option("--series", is_flag=True, help="Rematches go on with this match as a series.")
 @click.option(
     "--bots",
@@ -58,7 +65,7 @@ class Plan:
     help="How many bots. [default: all other seats, and none where there is a stake]",
 )
 @click.option("--level", type=click.Choice(list(LEVELS)), default="easy", show_default=True)
-@having(*OPTIONS)
+@with_options(*OPTIONS)
 @click.pass_context
 def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
     """Play Durak at this terminal.
@@ -70,8 +77,8 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
 
     Ctrl-C leaves the terminal, not the match: come back with --match.
     """
-    config = config_of(given["data_dir"])
-    settings = settings_of(given)
+    config = load_config(given["data_dir"])
+    settings = table_settings(given)
     if sum(map(bool, (given["match_id"], given["rematch_of"], given["join"]))) > 1:
         raise click.UsageError("--match, --rematch and --join are different tables")
     bots = given["bots"]
@@ -88,24 +95,24 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
         0 if settings.stake_coins else bots,
         LEVELS[given["level"]],
     )
-    say = speak(given["language"])
+    translate = translator(given["language"])
     terminal = Terminal()
     connect = partial(
         Client,
-        address_of(given["server"], config),
-        given["token"] or own_token(config, given["name"] or getpass.getuser()),
+        server_address(given["server"], config),
+        given["token"] or local_token(config, given["name"] or getpass.getuser()),
         language=given["language"],
         certificate=given["certificate"],
-        on_break=lambda lost: terminal.print(
-            say("connection-lost" if lost else "connection-back"), style="dim"
+        on_connection_change=lambda lost: terminal.print(
+            translate("connection-lost" if lost else "connection-back"), style="dim"
         ),
     )
-    following = Next(_options_of_the_caller(context), say)
+    next_steps = NextSteps(_options_of_the_caller(context), translate)
     try:
         if given["only_list"]:
-            asyncio.run(_list(connect, say))
+            asyncio.run(_list(connect, translate))
         else:
-            asyncio.run(_play(connect, plan, terminal, say, following))
+            asyncio.run(_play(connect, plan, terminal, translate, next_steps))
     except KeyboardInterrupt:
         context.exit(EXIT_INTERRUPTED)
 
@@ -123,12 +130,12 @@ def _options_of_the_caller(context: click.Context) -> list[str]:
     return words
 
 
-async def _list(connect: Callable[[], Client], say: Say) -> None:
+async def _list(connect: Callable[[], Client], translate: Translate) -> None:
     async with connect() as client:
         for match in await _open_tables(client):
             free = sum(not seat.taken for seat in match.seats)
-            settings = settings_line(match.settings, say)
-            owner, seats = player_name(match.owner_id), say("seats-free", count=free)
+            settings = settings_line(match.settings, translate)
+            owner, seats = player_name(match.owner_id), translate("seats-free", count=free)
             click.echo(f"{match.match_id}  {seats}  {owner}  {settings}")
 
 
@@ -140,25 +147,29 @@ async def _open_tables(client: Client) -> Sequence[api.MatchSummary]:
 
 
 async def _play(
-    connect: Callable[[], Client], plan: Plan, terminal: Terminal, say: Say, following: Next
+    connect: Callable[[], Client],
+    plan: Plan,
+    terminal: Terminal,
+    translate: Translate,
+    next_steps: NextSteps,
 ) -> None:
     async with connect() as client:
         match_id = await _sit_down(client, plan)
-        game = Game(client, match_id, terminal, say)
+        game = Game(client, match_id, terminal, translate)
         try:
             ended = await game.play()
         except asyncio.CancelledError:  # Ctrl-C
             terminal.print("")
-            terminal.hint(following.come_back(game.view))
+            terminal.hint(next_steps.resume_hint(game.view))
             raise
         if not ended and not game.has_left:
-            terminal.hint(following.come_back(game.view))
+            terminal.hint(next_steps.resume_hint(game.view))
             return
         sat = game.has_left or game.view.HasField("your_seat")
-        if sat and (coins := await coins_after(client, game.view, say)):
+        if sat and (coins := await balance_after(client, game.view, translate)):
             terminal.print(coins, style="dim")
         if ended and sat:
-            for hint in following.after(game.view):
+            for hint in next_steps.after(game.view):
                 terminal.hint(hint)
 
 

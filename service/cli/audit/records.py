@@ -12,11 +12,11 @@ from google.protobuf.json_format import MessageToDict
 from durak.v1 import audit_service_pb2 as api
 from service.checkpoints import signing_keys
 from service.checkpoints.signing_keys import NoteKeyError
-from service.cli.audit.source import Access, auditing
-from service.cli.options import config_of
+from service.cli.audit.source import Access, with_audit_access
+from service.cli.options import load_config
 from service.cli.verify import read_key
 from service.render.table import open_table_lines
-from service.render.texts import speak
+from service.render.texts import translator
 from service.report.page import NoTranscriptError, report
 
 
@@ -39,7 +39,7 @@ _OUTPUT: Final = click.option(
 
 @click.command("records", short_help="Write the stored records of a match as JSON lines.")
 @_MATCH
-@auditing
+@with_audit_access
 def records_command(
     *,
     access: Access,
@@ -66,7 +66,7 @@ def record_line(stored: api.StoredRecord) -> dict[str, object]:
 @click.command("state", short_help="Show the table of a match at a version, all cards open.")
 @_MATCH
 @click.option("--at", type=click.IntRange(1), help="At this version instead of the last.")
-@auditing
+@with_audit_access
 def state_command(
     *,
     access: Access,
@@ -75,7 +75,7 @@ def state_command(
 ) -> None:
     """Show the table of MATCH at a version, with all hands and the stock."""
     state = access.ask(lambda source: source.state(match_id, at or 0))
-    click.echo("\n".join(open_table_lines(state, speak(access.language))))
+    click.echo("\n".join(open_table_lines(state, translator(access.language))))
     for version in state.illegal_plays:
         click.echo(f"illegal play of this bout: version {version}")
 
@@ -83,7 +83,7 @@ def state_command(
 @click.command("export", short_help="Write a match as one file for `durak verify`.")
 @_MATCH
 @_OUTPUT
-@auditing
+@with_audit_access
 def export_command(
     *,
     access: Access,
@@ -105,7 +105,7 @@ def export_command(
     help="The service's public key. [default: that of the key file, for a match of the database]",
 )
 @_OUTPUT
-@auditing
+@with_audit_access
 def report_command(
     *,
     access: Access,
@@ -138,6 +138,6 @@ def report_command(
 def _own_key(data_dir: Path | None) -> str | None:
     """The newest public key of the key file, where there is one."""
     try:
-        return str(signing_keys.read(config_of(data_dir).note_key_file)[0].verifier)
+        return str(signing_keys.read(load_config(data_dir).note_key_file)[0].verifier)
     except NoteKeyError:
         return None

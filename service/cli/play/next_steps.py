@@ -10,19 +10,19 @@ from durak.v1.table_pb2 import PHASE_WAITING, TableView
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.cli.client import Client
 from service.cli.coins import balance_line
-from service.render.texts import Say
+from service.render.texts import Translate
 
 _PLAYED: Final = (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 
 
-class Next:
+class NextSteps:
     """Commands to go on with. They repeat the `options` by which the person called the server."""
 
-    def __init__(self, options: Sequence[str], say: Say) -> None:
+    def __init__(self, options: Sequence[str], translate: Translate) -> None:
         self._options = options
-        self._say = say
+        self._translate = translate
 
-    def come_back(self, view: TableView) -> str:
+    def resume_hint(self, view: TableView) -> str:
         """How to come back to a table that waits, or to a match that goes on."""
         key = "come-back-waiting" if view.phase == PHASE_WAITING else "come-back"
         return self._hint(key, "play", "--match", view.match_id)
@@ -39,13 +39,15 @@ class Next:
         return hints
 
     def _hint(self, key: str, command: str, *arguments: str) -> str:
-        return self._say(key, command=shlex.join(["durak", command, *self._options, *arguments]))
+        return self._translate(
+            key, command=shlex.join(["durak", command, *self._options, *arguments])
+        )
 
 
-async def coins_after(client: Client, view: TableView, say: Say) -> str | None:
+async def balance_after(client: Client, view: TableView, translate: Translate) -> str | None:
     """The coins of one who sits or sat at a staked table. Raises as `Client.call`."""
     if not view.settings.stake_coins:
         return None
     stub = WalletServiceStub(client.channel)
     answer = await client.call(stub.GetBalance, wallet.GetBalanceRequest())
-    return balance_line(answer.balance, say)
+    return balance_line(answer.balance, translate)

@@ -13,11 +13,11 @@ from domain.cards import SUIT_OF, Card, name
 from durak.v1 import events_pb2
 from durak.v1.events_pb2 import Event, LeftReason, Outcome, TookReason
 from durak.v1.table_pb2 import TableView
-from service.render.cards import spell, spell_hand
-from service.render.texts import NO_TRUMP_YET, Names, Say, settings_line, suit_symbol
+from service.render.cards import format_hand, spell
+from service.render.texts import NO_TRUMP_YET, Names, Translate, settings_line, suit_symbol
 
 
-class Part(Enum):
+class LineKind(Enum):
     """What a line of the story is."""
 
     EVENT = auto()
@@ -30,15 +30,15 @@ class Line:
     """A line of the story."""
 
     text: str
-    part: Part = Part.EVENT
+    part: LineKind = LineKind.EVENT
 
 
-class Story:
+class Narrator:
     """Tells the events of one match, which must come in order from version 1, or a view, on."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
-        self.names = Names(say)
+    def __init__(self, translate: Translate) -> None:
+        self._translate = translate
+        self.names = Names(translate)
         self.trump_suit = NO_TRUMP_YET
         self._version = 0
         self._bout = 0
@@ -50,22 +50,26 @@ class Story:
         self._played_by: dict[int, int] = {}  # version of a play → seat, in the running bout
 
     @classmethod
-    def after(cls, view: TableView, names: Names, say: Say) -> Self:
+    def after(cls, view: TableView, names: Names, translate: Translate) -> Self:
         """A story that goes on after what a view shows; `names` are those of its seats."""
-        story = cls(say)
-        story.names, story.trump_suit = names, view.trump_suit - 1
-        story._version, story._bout, story._stock = view.version, view.bout, view.stock_count
-        story._seats, story._defender = len(view.seats), view.defender
+        narrator = cls(translate)
+        narrator.names, narrator.trump_suit = names, view.trump_suit - 1
+        narrator._version, narrator._bout, narrator._stock = (
+            view.version,
+            view.bout,
+            view.stock_count,
+        )
+        narrator._seats, narrator._defender = len(view.seats), view.defender
         if view.trump_card:
-            story._hands = {it.seat: it.card_count for it in view.seats if not it.place}
+            narrator._hands = {it.seat: it.card_count for it in view.seats if not it.place}
         for card in view.table:
-            story._played_by[card.attack_version] = card.attack_seat
+            narrator._played_by[card.attack_version] = card.attack_seat
             if card.defence_card:
-                story._played_by[card.defence_version] = card.defence_seat
-        story._on_table = len(story._played_by)
-        return story
+                narrator._played_by[card.defence_version] = card.defence_seat
+        narrator._on_table = len(narrator._played_by)
+        return narrator
 
-    def tell(self, event: Event) -> list[Line]:
+    def describe(self, event: Event) -> list[Line]:
         """The lines for the next event."""
         self._version += 1
         kind = event.WhichOneof("kind")
@@ -80,8 +84,8 @@ class Story:
         """The lines for the next event as a transcript has them: bouts apart, events numbered."""
         lines = []
         number: int | str = self._version + 1
-        for line in self.tell(event):
-            if line.part is Part.BOUT:
+        for line in self.describe(event):
+            if line.part is LineKind.BOUT:
                 lines += ["", line.text]
             else:
                 lines.append(f"{number:>5}  {line.text}")
@@ -92,24 +96,24 @@ class Story:
 
     def _table_opened(self, event: events_pb2.TableOpened) -> str:
         self._seats = event.settings.seats
-        settings = settings_line(event.settings, self._say)
-        return self._say("event-table-opened", settings=settings)
+        settings = settings_line(event.settings, self._translate)
+        return self._translate("event-table-opened", settings=settings)
 
     def _seat_taken(self, event: events_pb2.SeatTaken) -> str:
         self.names.seat(event.seat, event.display_name or event.player_id, event.bot_level)
-        return self._say("event-seat-taken", player=self.names[event.seat], seat=event.seat)
+        return self._translate("event-seat-taken", player=self.names[event.seat], seat=event.seat)
 
     def _seat_vacated(self, event: events_pb2.SeatVacated) -> str:
         player = self.names[event.seat]
         self.names.vacate(event.seat)
-        return self._say("event-seat-vacated", player=player, seat=event.seat)
+        return self._translate("event-seat-vacated", player=player, seat=event.seat)
 
     def _dealt(self, event: events_pb2.Dealt) -> list[Line]:
         self.trump_suit = SUIT_OF[event.trump_card]
         self._stock = len(event.stock)
         lines = [
             Line(
-                self._say(
+                self._translate(
                     "event-dealt",
                     trump=suit_symbol(self.trump_suit),
                     card=name(event.trump_card),
@@ -120,9 +124,9 @@ class Story:
         for hand in event.hands:
             self._hands[hand.seat] = len(hand.cards)
             if all(hand.cards):
-                cards = spell_hand(hand.cards, self.trump_suit)
+                cards = format_hand(hand.cards, self.trump_suit)
                 player = self.names[hand.seat]
-                lines.append(Line(self._say("event-hand", player=player, cards=cards)))
+                lines.append(Line(self._translate("event-hand", player=player, cards=cards)))
         return lines
 
     # The bout.
@@ -151,13 +155,13 @@ class Story:
         return self._card_line("event-transferred", event.seat, event.card, defender=defender)
 
     def _passed(self, event: events_pb2.Passed) -> str:
-        return self._say("event-passed", player=self.names[event.seat])
+        return self._translate("event-passed", player=self.names[event.seat])
 
     def _take_declared(self, event: events_pb2.TakeDeclared) -> str:
-        return self._say("event-take-declared", player=self.names[event.seat])
+        return self._translate("event-take-declared", player=self.names[event.seat])
 
     def _challenged(self, event: events_pb2.Challenged) -> str:
-        return self._say(
+        return self._translate(
             "event-challenged",
             player=self.names[event.seat],
             accused=self.names[self._played_by[event.play_version]],
@@ -172,11 +176,11 @@ class Story:
             TookReason.TOOK_REASON_FALSE_ACCUSATION: "event-took-false-accusation",
         }.get(event.reason, "event-took")
         player = self.names[event.seat]
-        return self._say(key, player=player, count=len(event.cards), cards=spell(event.cards))
+        return self._translate(key, player=player, count=len(event.cards), cards=spell(event.cards))
 
     def _discarded(self, event: events_pb2.Discarded) -> str:
         self._clear()
-        return self._say("event-discarded", count=len(event.cards))
+        return self._translate("event-discarded", count=len(event.cards))
 
     def _drew(self, event: events_pb2.Drew) -> str:
         draws: dict[int, str | int] = {}
@@ -186,31 +190,31 @@ class Story:
             self._stock -= count
             seen = any(draw.cards)
             draws[draw.seat] = (
-                self._say("drawn", count=count, cards=spell(draw.cards)) if seen else count
+                self._translate("drawn", count=count, cards=spell(draw.cards)) if seen else count
             )
-        return self._say("event-drew", draws=self.names.join_with(draws))
+        return self._translate("event-drew", draws=self.names.join_with(draws))
 
     def _went_out(self, event: events_pb2.WentOut) -> str:
         for seat in event.seats:
             self._hands.pop(seat)
         players = self.names.join(event.seats)
-        return self._say("event-went-out", place=event.place, players=players)
+        return self._translate("event-went-out", place=event.place, players=players)
 
     # The end.
 
     def _timed_out(self, event: events_pb2.TimedOut) -> str:
-        return self._say("event-timed-out", player=self.names[event.seat])
+        return self._translate("event-timed-out", player=self.names[event.seat])
 
     def _left(self, event: events_pb2.Left) -> str:
         reason = LeftReason.Name(event.reason).removeprefix("LEFT_REASON_").lower()
-        return self._say("event-left", player=self.names[event.seat], reason=reason)
+        return self._translate("event-left", player=self.names[event.seat], reason=reason)
 
     def _finished(self, event: events_pb2.Finished) -> list[Line]:
-        lines = [Line(result_line(event, self.names, self._say), Part.RESULT)]
+        lines = [Line(result_line(event, self.names, self._translate), LineKind.RESULT)]
         shares: dict[int, str | int] = {one.seat: one.share_coins for one in event.results}
         if any(shares.values()):
-            text = self._say("event-shares", shares=self.names.join_with(shares))
-            lines.append(Line(text, Part.RESULT))
+            text = self._translate("event-shares", shares=self.names.join_with(shares))
+            lines.append(Line(text, LineKind.RESULT))
         return lines
 
     # What is kept.
@@ -229,7 +233,7 @@ class Story:
         return next((other for other in after if other in self._hands), seat)
 
     def _heading(self, attacker: int) -> Line:
-        text = self._say(
+        text = self._translate(
             "bout",
             bout=self._bout,
             attacker=self.names[attacker],
@@ -237,35 +241,37 @@ class Story:
             hands=self.names.join_with({seat: self._hands[seat] for seat in sorted(self._hands)}),
             stock=self._stock,
         )
-        return Line(text, Part.BOUT)
+        return Line(text, LineKind.BOUT)
 
     def _card_line(self, key: str, seat: int, card: Card, **more: Any) -> str:  # noqa: ANN401
-        return self._say(key, player=self.names[seat], card=name(card), **more)
+        return self._translate(key, player=self.names[seat], card=name(card), **more)
 
 
-def result_line(result: events_pb2.Finished, names: Names, say: Say) -> str:
+def result_line(result: events_pb2.Finished, names: Names, translate: Translate) -> str:
     """The result of a match in one line (R9)."""
     match result.outcome:
         case Outcome.OUTCOME_PLAYED_OUT:
-            return say(
-                "event-played-out", durak=names[result.durak], places=_places(result, names, say)
+            return translate(
+                "event-played-out",
+                durak=names[result.durak],
+                places=_places(result, names, translate),
             )
         case Outcome.OUTCOME_DRAW:
             last = max(seat.place for seat in result.results)
             sharing = [seat.seat for seat in result.results if seat.place == last]
-            return say("event-draw", players=names.join(sharing))
+            return translate("event-draw", players=names.join(sharing))
         case Outcome.OUTCOME_CANCELLED:
-            return say("event-cancelled")
+            return translate("event-cancelled")
         case _:
-            return say("event-abandoned", leaver=names[result.leaver])
+            return translate("event-abandoned", leaver=names[result.leaver])
 
 
-def _places(result: events_pb2.Finished, names: Names, say: Say) -> str:
+def _places(result: events_pb2.Finished, names: Names, translate: Translate) -> str:
     places: dict[int, list[int]] = {}
     for seat in result.results:
         places.setdefault(seat.place, []).append(seat.seat)
     texts: Sequence[str] = [
-        say("place", place=place, players=names.join(seats))
+        translate("place", place=place, players=names.join(seats))
         for place, seats in sorted(places.items())
     ]
     return ", ".join(texts)

@@ -13,9 +13,9 @@ import click
 from durak.v1 import audit_service_pb2 as api
 from eventstore import EventStore, WholeMatch
 from service.audit.ledger_check import ledger_state
-from service.cli.audit.source import Access, auditing
-from service.cli.database import opened_store
-from service.cli.options import config_of
+from service.cli.audit.source import Access, with_audit_access
+from service.cli.database import open_store
+from service.cli.options import load_config
 from service.config import Config
 from service.judging.judge import Auditors
 from service.judging.messages import report_message
@@ -31,7 +31,7 @@ _TIME: Final = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"
     "--all", "all_matches", is_flag=True, help="Every match of the database, and the whole ledger."
 )
 @click.option("--processes", type=click.IntRange(1, 64), help="[default: one for each core]")
-@auditing
+@with_audit_access
 def match_command(
     *,
     access: Access,
@@ -43,7 +43,7 @@ def match_command(
     if all_matches == (match_id is not None):
         raise click.UsageError("name a match, or --all")
     if match_id is None:
-        is_ok = asyncio.run(_all(config_of(access.data_dir), processes or os.cpu_count() or 1))
+        is_ok = asyncio.run(_all(load_config(access.data_dir), processes or os.cpu_count() or 1))
     else:
         wanted = match_id
         report = access.ask(lambda source: source.report(wanted))
@@ -55,7 +55,7 @@ def match_command(
 async def _all(config: Config, processes: int) -> bool:
     """Judge every stream of the database, also those that no list of matches has."""
     matches = faulty = 0
-    async with opened_store(config) as store:
+    async with open_store(config) as store:
         async with Auditors(processes) as auditors:
             async for page in auditors.judge_pages(_pages(store)):
                 for match_id, report, _ in page:
@@ -78,7 +78,7 @@ async def _pages(store: EventStore) -> AsyncIterator[list[WholeMatch]]:
 @click.command("payouts", short_help="Judge all matches opened in a span of time.")
 @click.option("--since", type=_TIME, help="Matches opened at this time (UTC) or later.")
 @click.option("--before", type=_TIME, help="Matches opened before this time (UTC).")
-@auditing
+@with_audit_access
 def payouts_command(
     *,
     access: Access,

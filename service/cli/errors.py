@@ -14,10 +14,10 @@ from service.server import StartError
 EXIT_FAILED: Final = 1
 EXIT_MISUSED: Final = 2
 EXIT_UNREACHABLE: Final = 3
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-def explain(error: Exception) -> tuple[list[str], int] | None:
+def explain_error(error: Exception) -> tuple[list[str], int] | None:
     """The sentences and the exit code; None for what nobody foresaw."""
     match error:
         case ValidationError():
@@ -30,7 +30,7 @@ def explain(error: Exception) -> tuple[list[str], int] | None:
             return [str(error)], EXIT_FAILED
         case OSError() if error.filename is not None and error.strerror:
             return [f"{error.filename}: {error.strerror}"], EXIT_FAILED
-        case OSError() if error.errno in _NO_ROOM:
+        case OSError() if error.errno in _DISK_FULL:
             return [f"what was asked for cannot be written: {error.strerror}"], EXIT_FAILED
     return None
 

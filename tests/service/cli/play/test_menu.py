@@ -15,18 +15,18 @@ from grpc import aio
 
 from durak.v1.cards_pb2 import Card
 from durak.v1.table_pb2 import AttackMove, Move, TableView
-from service.cli.menu import REACTION_SECONDS, Menu, Menus, menu_of
-from service.render.moves import Choice, choices, number_in
-from service.render.table import names_in
-from service.render.texts import speak
+from service.cli.play.menu import REACTION_SECONDS, Menu, MenuHistory, menu_of
+from service.render.moves import Choice, choices, parse_number
+from service.render.table import seat_names
+from service.render.texts import translator
 from service.server import Running, running
 from tests.conftest import Database
-from tests.service.cli.test_play_answers import Person, config, playing
+from tests.service.cli.play.test_answers import Person, config, playing
 from tests.service.playing import Player, easy_move, has_move
 from tests.terminal import COMMAND
 
 DEED = r"ann (leads|beats|throws in|transfers|says|passes)"
-SAY = speak("en")
+TRANSLATE = translator("en")
 TWO = (Card.CARD_6H, Card.CARD_7H)
 
 
@@ -36,7 +36,7 @@ def menu(*cards: Card.ValueType) -> Menu:
 
 def test_a_number_is_for_the_menu_that_a_person_could_have_read() -> None:
     first, second, third = menu(*TWO), menu(TWO[1]), menu(Card.CARD_AS)
-    menus = Menus()
+    menus = MenuHistory()
     assert menus.seen(10.0) == Menu()
     menus.show(first, 10.0)
     assert menus.seen(10.1) is first, "there was no other"
@@ -51,7 +51,7 @@ def test_a_number_is_for_the_menu_that_a_person_could_have_read() -> None:
 
 
 def test_numbers_in_answers() -> None:
-    assert [number_in(text) for text in (" 7 ", "12", "0", "6h", "", "٣", "1000")] == [
+    assert [parse_number(text) for text in (" 7 ", "12", "0", "6h", "", "٣", "1000")] == [
         *(7, 12, 0),
         *(None, None, None, None),
     ]
@@ -77,7 +77,7 @@ class Ann:
 
     async def menu(self, match_id: str) -> Menu:
         view = await self.player.get(match_id)
-        return menu_of(view, choices(view, names_in(view.seats, SAY), SAY))
+        return menu_of(view, choices(view, seat_names(view.seats, TRANSLATE), TRANSLATE))
 
 
 def player_of(server: Running, name: str, channel: aio.Channel) -> Player:

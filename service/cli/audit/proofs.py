@@ -10,7 +10,7 @@ import click
 from domain.transparency import checkpoint, merkle
 from domain.transparency.checkpoint import Checkpoint, NoteError, VerifierKey
 from durak.v1 import audit_service_pb2 as api
-from service.cli.audit.source import Access, auditing
+from service.cli.audit.source import Access, with_audit_access
 from service.cli.verify import read_key
 
 EXIT_REFUTED: Final = 1
@@ -32,7 +32,7 @@ _KEYS: Final = click.option(
     help="An older checkpoint, which the newest must continue.",
 )
 @_KEYS
-@auditing
+@with_audit_access
 def checkpoint_command(
     *,
     access: Access,
@@ -86,7 +86,7 @@ def _continues(old: Checkpoint, new: Checkpoint, proof: list[bytes]) -> bool:
 @click.command("proof", short_help="Prove that a match stands in the signed tree.")
 @click.argument("match_id", metavar="MATCH", type=click.UUID)
 @_KEYS
-@auditing
+@with_audit_access
 def proof_command(
     *,
     access: Access,

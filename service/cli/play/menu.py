@@ -42,7 +42,7 @@ def menu_of(view: TableView, choices: Sequence[Choice]) -> Menu:
     return Menu(choices, on_table(view))
 
 
-class Menus:
+class MenuHistory:
     """The menus that were shown since the person last made a move."""
 
     def __init__(self) -> None:

@@ -19,17 +19,17 @@ from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
 from eventstore import ListedMatch, StoredRecord, first_hash
-from service.cli.audit.looking import record_line
-from service.cli.database import opened_store
-from service.cli.options import LANGUAGE, STORE_DATA, config_of
+from service.cli.audit.records import record_line
+from service.cli.database import open_store
+from service.cli.options import LANGUAGE, STORE_DATA, load_config
 from service.cli.terminal import new_console
 from service.config import Config
 from service.judging.messages import open_state, record_message
 from service.matches.records import read_records
-from service.render.cards import in_colour
-from service.render.story import Story
-from service.render.table import names_in, open_table_lines, table_lines, trump_suit
-from service.render.texts import settings_line, speak
+from service.render.cards import colour_cards
+from service.render.narration import Narrator
+from service.render.table import open_table_lines, seat_names, table_lines, trump_suit
+from service.render.texts import settings_line, translator
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -64,7 +64,7 @@ class Log:
 
 
 def _read(match_id: UUID, at: int | None, data_dir: Path | None) -> Log:
-    stored = asyncio.run(_stored(config_of(data_dir), match_id))
+    stored = asyncio.run(_stored(load_config(data_dir), match_id))
     if not stored:
         raise click.ClickException(f"there is no match {match_id} in this database")
     if at is not None and at > len(stored):
@@ -77,7 +77,7 @@ def _read(match_id: UUID, at: int | None, data_dir: Path | None) -> Log:
 
 
 async def _stored(config: Config, match_id: UUID) -> list[StoredRecord]:
-    async with opened_store(config) as store:
+    async with open_store(config) as store:
         return await store.read(match_id)
 
 
@@ -87,18 +87,20 @@ async def _stored(config: Config, match_id: UUID) -> list[StoredRecord]:
 @LANGUAGE
 def matches(limit: int, data_dir: Path | None, language: str) -> None:
     """List the matches of the database, newest first."""
-    say = speak(language)
-    for row in asyncio.run(_listed(config_of(data_dir), limit)):
+    translate = translator(language)
+    for row in asyncio.run(_listed(load_config(data_dir), limit)):
         match = MatchSummary.FromString(row.summary)
-        phase = say("match-phase", phase=Phase.Name(match.phase).removeprefix("PHASE_").lower())
-        players = names_in(match.seats, say).join(seat.seat for seat in match.seats)
+        phase = translate(
+            "match-phase", phase=Phase.Name(match.phase).removeprefix("PHASE_").lower()
+        )
+        players = seat_names(match.seats, translate).join(seat.seat for seat in match.seats)
         opened = f"{row.opened_at.astimezone():%Y-%m-%d %H:%M}"
-        settings = settings_line(match.settings, say)
+        settings = settings_line(match.settings, translate)
         click.echo(f"{row.match_id}  {opened}  {phase:8}  {players}  ({settings})")
 
 
 async def _listed(config: Config, limit: int) -> list[ListedMatch]:
-    async with opened_store(config) as store:
+    async with open_store(config) as store:
         return await store.list_matches(limit=limit)
 
 
@@ -120,13 +122,13 @@ def show(
     """Show the table of MATCH at a version, with all hands unless told otherwise."""
     match = _read(match_id, at, data_dir).fold(seat)
     view = table_view(match, None if spectator else seat)
-    say, trumps = speak(language), trump_suit(view)
-    settings = settings_line(view.settings, say)
-    lines = [say("table-match", match=view.match_id, version=view.version, settings=settings)]
+    translate, trumps = translator(language), trump_suit(view)
+    settings = settings_line(view.settings, translate)
+    lines = [translate("table-match", match=view.match_id, version=view.version, settings=settings)]
     if seat is None and not spectator:
-        lines += open_table_lines(open_state(match), say)
+        lines += open_table_lines(open_state(match), translate)
     else:
-        lines += table_lines(view, say)
+        lines += table_lines(view, translate)
     _print(lines, trumps)
 
 
@@ -148,23 +150,23 @@ def replay(
     """Tell MATCH move by move and bout by bout, with all cards unless told otherwise."""
     log = _read(match_id, at, data_dir)
     match = log.fold(seat)
-    say = speak(language)
-    story = Story(say)
+    translate = translator(language)
+    narrator = Narrator(translate)
     lines = []
     for record in log.records:
         event = record.event
         if spectator or seat is not None:
             event = redact(event, None if spectator else seat, match.trump_card)
-        lines += story.transcript(event)
+        lines += narrator.transcript(event)
     if match.phase in (PHASE_WAITING, PHASE_PLAYING):
-        lines += ["", *table_lines(table_view(match, None if spectator else seat), say)]
-    _print(lines, story.trump_suit)
+        lines += ["", *table_lines(table_view(match, None if spectator else seat), translate)]
+    _print(lines, narrator.trump_suit)
 
 
 def _print(lines: Sequence[str], trumps: int) -> None:
     console = new_console()
     for line in lines:
-        console.print(in_colour(line, trumps))
+        console.print(colour_cards(line, trumps))
 
 
 @click.command()

@@ -12,28 +12,30 @@ from google.protobuf.message import Message
 from durak.v1 import match_service_pb2 as api
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Move, TableView
 from service.cli.client import CallRefused, Client, new_request_id
-from service.cli.menu import Menu, Menus, menu_of
+from service.cli.play.menu import Menu, MenuHistory, menu_of
 from service.cli.terminal import Answer, Terminal
-from service.render.cards import spell_hand
-from service.render.moves import Mistake, Word, choices, number_in, understand
-from service.render.story import Part, Story
-from service.render.table import names_in, on_table, table_lines, trump_suit
-from service.render.texts import Say
+from service.render.cards import format_hand
+from service.render.moves import InvalidAnswer, Keyword, choices, parse_answer, parse_number
+from service.render.narration import LineKind, Narrator
+from service.render.table import on_table, seat_names, table_lines, trump_suit
+from service.render.texts import Translate
 
 
 class Game:
     """One person at one table, or a spectator of it."""
 
-    def __init__(self, client: Client, match_id: str, terminal: Terminal, say: Say) -> None:
+    def __init__(
+        self, client: Client, match_id: str, terminal: Terminal, translate: Translate
+    ) -> None:
         self._client = client
         self._match_id = match_id
         self._terminal = terminal
-        self._say = say
-        self._story = Story(say)
+        self._translate = translate
+        self._narrator = Narrator(translate)
         self._view = TableView()
         self._menu = Menu()  # the moves of the view; none while a move of ours is under way
         self._shown = Menu()  # what was told last
-        self._menus = Menus()
+        self._menu_history = MenuHistory()
         self._caught_up = False
         self._leaving = False
         self._sending = False
@@ -74,13 +76,13 @@ class Game:
                     self._on_view(message.view)
 
     def _on_event(self, event: api.MatchEvent) -> None:
-        lines = self._story.tell(event.event)
+        lines = self._narrator.describe(event.event)
         if not self._caught_up:
             return  # the past; the view tells where it has led
         for line in lines:
-            if line.part is not Part.EVENT:
+            if line.part is not LineKind.EVENT:
                 self._print("")
-            self._print(line.text, style="" if line.part is Part.EVENT else "bold")
+            self._print(line.text, style="" if line.part is LineKind.EVENT else "bold")
 
     def _on_view(self, view: TableView) -> None:
         was_waiting = self._view.phase == PHASE_WAITING
@@ -101,15 +103,15 @@ class Game:
         return not is_past and self._view.phase != PHASE_ENDED
 
     def _print(self, text: str, style: str = "") -> None:
-        self._terminal.print(text, self._story.trump_suit, style)
+        self._terminal.print(text, self._narrator.trump_suit, style)
 
     def _print_table(self) -> None:
-        for line in table_lines(self._view, self._say):
+        for line in table_lines(self._view, self._translate):
             self._print(line)
 
     def _offer(self, *, beside_table: bool, again: bool = False) -> None:
         """Tell whose move it is, and what the person can do; cards only where they are not yet."""
-        view, names = self._view, names_in(self._view.seats, self._say)
+        view, names = self._view, seat_names(self._view.seats, self._translate)
         self._menu = self._menu_of_the_view()
         is_new = again or not self._menu.looks_like(self._shown)
         self._shown = self._menu
@@ -117,23 +119,23 @@ class Game:
             free = sum(not seat.taken for seat in view.seats)
             way = f"--rematch {view.rematch_of}" if view.rematch_of else f"--match {self._match_id}"
             command = f"durak play {way}"
-            self._terminal.hint(self._say("seats-missing", count=free, command=command))
+            self._terminal.hint(self._translate("seats-missing", count=free, command=command))
         elif not self._menu.choices:
-            self._print(self._say("turn-others", players=names.join(view.on_clock)), "dim")
+            self._print(self._translate("turn-others", players=names.join(view.on_clock)), "dim")
         elif is_new:
             if not beside_table:
                 self._print_cards(view)
-            self._print(self._say("turn-yours", until=_until(view)), "bold")
+            self._print(self._translate("turn-yours", until=_until(view)), "bold")
             for number, text in enumerate(self._menu.texts, start=1):
                 self._print(f"  {number:>2}  {text}")
-            self._menus.show(self._menu, time.monotonic())
+            self._menu_history.show(self._menu, time.monotonic())
         self._ask()
 
     def _print_cards(self, view: TableView) -> None:
         if view.table:
-            self._print(self._say("on-table", cards=on_table(view)))
-            self._print(self._say("attacks-left", count=view.attacks_left), "dim")
-        self._print(self._say("hand", cards=spell_hand(view.hand, trump_suit(view))))
+            self._print(self._translate("on-table", cards=on_table(view)))
+            self._print(self._translate("attacks-left", count=view.attacks_left), "dim")
+        self._print(self._translate("hand", cards=format_hand(view.hand, trump_suit(view))))
 
     # What the person answers.
 
@@ -161,39 +163,39 @@ class Game:
 
     async def _obey(self, answer: str, arrived: float) -> bool:
         """Do what an answer means; False: the person quits."""
-        number = number_in(answer)
+        number = parse_number(answer)
         menu = self._menu
         if menu.choices and number is not None:
-            seen = self._menus.seen(arrived)
+            seen = self._menu_history.seen(arrived)
             if seen.move(number) != menu.move(number):
                 self._tell_that_the_moves_have_changed()
                 return True
-        meaning = understand(answer, self._menu.choices, self._view)
-        if meaning is Word.QUIT:
+        meaning = parse_answer(answer, self._menu.choices, self._view)
+        if meaning is Keyword.QUIT:
             return False
         leaving, self._leaving = self._leaving, False
-        if meaning is Word.LEAVE and (leaving or self._can_leave_at_once):
+        if meaning is Keyword.LEAVE and (leaving or self._can_leave_at_once):
             return await self._leave()
         await self._do(meaning, is_numbered=number is not None)
         return True
 
-    async def _do(self, meaning: Move | Word | Mistake, *, is_numbered: bool) -> None:
+    async def _do(self, meaning: Move | Keyword | InvalidAnswer, *, is_numbered: bool) -> None:
         match meaning:
-            case Mistake(key, arguments):
+            case InvalidAnswer(key, arguments):
                 nothing = key != "answer-ambiguous" and not self._menu.choices
-                self._print(self._say("answer-nothing" if nothing else key, **arguments))
-            case Word.HELP:
-                self._print(self._say("answer-help"))
+                self._print(self._translate("answer-nothing" if nothing else key, **arguments))
+            case Keyword.HELP:
+                self._print(self._translate("answer-help"))
                 if self._view.settings.tricky:
-                    self._print(self._say("answer-help-tricky"))
-            case Word.TABLE:
+                    self._print(self._translate("answer-help-tricky"))
+            case Keyword.TABLE:
                 self._print_table()
-            case Word.LEAVE if not self._view.HasField("your_seat"):
-                self._print(self._say("answer-watching"))
-            case Word.LEAVE:
+            case Keyword.LEAVE if not self._view.HasField("your_seat"):
+                self._print(self._translate("answer-watching"))
+            case Keyword.LEAVE:
                 self._leaving = True
                 waits = self._view.phase == PHASE_WAITING
-                self._print(self._say("answer-leave-rematch" if waits else "answer-leave"))
+                self._print(self._translate("answer-leave-rematch" if waits else "answer-leave"))
             case Move():
                 await self._play(meaning, is_numbered=is_numbered)
 
@@ -246,7 +248,7 @@ class Game:
 
     def _tell_that_the_moves_have_changed(self) -> None:
         if self._is_current:
-            self._print(self._say("answer-changed"), "bold")
+            self._print(self._translate("answer-changed"), "bold")
             self._offer(beside_table=False, again=True)
 
     async def _send(self, method: Callable[..., Any], request: Message) -> str:
@@ -261,7 +263,7 @@ class Game:
         try:
             reply = await self._client.call(method, request)
             self._answered_version = reply.view.version
-            self._menus.used()
+            self._menu_history.used()
         except CallRefused as refusal:
             if refusal.reason == "STALE_VERSION":
                 await self._wait_for_a_view_from(version + 1)
@@ -283,8 +285,8 @@ class Game:
             await self._newer.wait()
 
     def _menu_of_the_view(self) -> Menu:
-        names = names_in(self._view.seats, self._say)
-        return menu_of(self._view, choices(self._view, names, self._say))
+        names = seat_names(self._view.seats, self._translate)
+        return menu_of(self._view, choices(self._view, names, self._translate))
 
 
 def _is_ours_alone(view: TableView) -> bool:

@@ -1,0 +1,1 @@
+"""`durak play`: an interactive match at a terminal."""

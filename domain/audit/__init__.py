@@ -1,7 +1,7 @@
 """The auditor: a second implementation of the rules, which judges finished work and plays none.
 
 It shares no code with the rest of the core, so that a mistake there shows here. Start with `audit`
-(one match) and `domain.audit.verify` (a transcript file).
+(one match) and `domain.audit.transcript` (a transcript file).
 
 - `records` chain, framing, order · `table` opening and seats · `deck` cards and shuffle
 - `bout` one bout and what each move breaks · `state` what must come next · `score` the result

@@ -1,6 +1,6 @@
 """Transcripts: a match in one file, with its coins and its place in the signed tree."""
 
-from domain.audit.verify import FORMAT_VERSION
+from domain.audit.transcript import FORMAT_VERSION
 from domain.transparency import merkle
 from durak.v1.transcript_pb2 import InclusionProof, Transcript, TranscriptRecord
 from eventstore import Checkpoints, Leaf, SignedHead, WholeMatch

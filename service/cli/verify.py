@@ -9,7 +9,7 @@ from uuid import UUID
 import click
 
 from domain.audit import Cheat
-from domain.audit.verify import Outcome, Verification, verify
+from domain.audit.transcript import Outcome, Verification, verify
 from domain.cards import Card, name
 from domain.transparency.checkpoint import NoteError, VerifierKey
 

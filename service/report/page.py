@@ -20,7 +20,7 @@ from uuid import UUID
 from google.protobuf.message import DecodeError
 
 from domain.audit import Cheat, Finding, Severity
-from domain.audit.verify import Outcome, Verification, verify
+from domain.audit.transcript import Outcome, Verification, verify
 from domain.cards import Card, name
 from durak.v1.events_pb2 import Record, SeatTaken, TableOpened
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript

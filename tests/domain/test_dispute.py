@@ -219,15 +219,15 @@ def test_records_of_another_dispute_or_out_of_order_are_corrupt() -> None:
 
 def test_the_facts_of_a_match_are_those_of_its_fold() -> None:
     for seed in range(30):
-        told = random_match(seed)
-        facts = facts_of(told.records)
-        seats = [seat for seat in told.match.table.seats if seat is not None and not seat.is_bot]
+        played = random_match(seed)
+        facts = facts_of(played.records)
+        seats = [seat for seat in played.match.table.seats if seat is not None and not seat.is_bot]
         assert facts.sitting == {seat.player_id for seat in seats}
         assert facts.sitting <= facts.ever_sat
-        assert facts.head_version == told.match.version
+        assert facts.head_version == played.match.version
         assert facts.is_dealt
-        assert facts.ended_us == told.match.time_us
-        assert facts.stake_coins == told.match.table.settings.stake_coins
-        unknown = facts_of(told.records[:1])
+        assert facts.ended_us == played.match.time_us
+        assert facts.stake_coins == played.match.table.settings.stake_coins
+        unknown = facts_of(played.records[:1])
         assert not unknown.is_dealt
         assert unknown.ended_us is None

@@ -20,21 +20,21 @@ from eventstore import (
     TakeStake,
     first_hash,
 )
-from tests.domain.audit.audit_matches import Told, random_match
+from tests.domain.audit.audit_matches import PlayedMatch, random_match
 
 OPENING_COINS = 10_000_000
 
 
-async def store_match(store: EventStore, told: Told, commands: int | None = None) -> UUID:
+async def store_match(store: EventStore, played: PlayedMatch, commands: int | None = None) -> UUID:
     """Append a match, its first commands or all: coins with their commands, lobby rows with all.
 
     Commands that move no coins go together, to save time.
     """
     match = Match()
     players: dict[int, str] = {}
-    head = Head(0, first_hash(UUID(bytes=told.match_id)))
+    head = Head(0, first_hash(UUID(bytes=played.match_id)))
     waiting: list[Record] = []
-    groups = [list(group) for _, group in groupby(told.records, key=_command)]
+    groups = [list(group) for _, group in groupby(played.records, key=_command)]
     for records in groups[:commands]:
         moves = [move for record in records for move in _moves(record, match, players)]
         if moves or len(waiting) > 100:
@@ -49,7 +49,7 @@ async def store_match(store: EventStore, told: Told, commands: int | None = None
             head = await _append(store, head, match, waiting, moves)
             waiting = []
     await _append(store, head, match, waiting, [])
-    return UUID(bytes=told.match_id)
+    return UUID(bytes=played.match_id)
 
 
 async def _append(

@@ -47,7 +47,7 @@ IDLE_LIMIT_SECONDS = 86_400
 
 
 @dataclass
-class Told:
+class PlayedMatch:
     """A match as it stands in the store, and the state that it folds to."""
 
     match_id: bytes
@@ -55,7 +55,7 @@ class Told:
     match: Match = field(default_factory=Match)
     now_us: int = START_US
 
-    def tell(self, kind: ActorKind.ValueType, actor_id: str, events: Sequence[Event]) -> None:
+    def store(self, kind: ActorKind.ValueType, actor_id: str, events: Sequence[Event]) -> None:
         """Store the events of one command."""
         command = len(self.records).to_bytes(16, "big")
         for event in events:
@@ -76,13 +76,13 @@ class Told:
         """Store what a player's command makes, unless it is refused."""
         if isinstance(events, Refusal):
             return False
-        self.tell(ACTOR_KIND_PLAYER, player_id, events)
+        self.store(ACTOR_KIND_PLAYER, player_id, events)
         return True
 
     def by_clock(self) -> bool:
         """Let the clock act for one seat; whether anything was due."""
         events = time_out(self.match, self.now_us)
-        self.tell(ACTOR_KIND_CLOCK, "", events)
+        self.store(ACTOR_KIND_CLOCK, "", events)
         return bool(events)
 
     def by_seat(self, number: int, events: list[Event] | Refusal) -> bool:
@@ -92,7 +92,7 @@ class Told:
         seat = self.match.table.seats[number]
         assert seat is not None
         kind = ACTOR_KIND_BOT if seat.is_bot else ACTOR_KIND_PLAYER
-        self.tell(kind, seat.player_id, events)
+        self.store(kind, seat.player_id, events)
         return True
 
     @property
@@ -163,34 +163,34 @@ def random_settings(random: Random, **wanted: int) -> Settings:
     return Settings(**{**plain, **wanted})  # type: ignore[arg-type] # drawn by field
 
 
-def random_match(seed: int, **wanted: int) -> Told:
+def random_match(seed: int, **wanted: int) -> PlayedMatch:
     """A match from its opening to its end; the same for the same seed and wishes."""
     random = Random(seed)
-    told = Told(random.randbytes(16))
+    played = PlayedMatch(random.randbytes(16))
     events = open_table(
         random_settings(random, **wanted),
         start_series=random.random() < 0.3,
-        match_id=told.match_id,
+        match_id=played.match_id,
         owner_id=OWNER,
         server_seed=random.randbytes(32),
         idle_limit_seconds=IDLE_LIMIT_SECONDS,
     )
-    told.by_player(OWNER, events)
-    play_on(told, random)
-    return told
+    played.by_player(OWNER, events)
+    play_on(played, random)
+    return played
 
 
-def random_rematch(old: Told, seed: int) -> Told:
+def random_rematch(old: PlayedMatch, seed: int) -> PlayedMatch:
     """The same players again, as one of them asks for it."""
     random = Random(seed)
-    told = opened_again(old, random)
-    play_on(told, random)
-    return told
+    played = opened_again(old, random)
+    play_on(played, random)
+    return played
 
 
-def opened_again(old: Told, random: Random) -> Told:
+def opened_again(old: PlayedMatch, random: Random) -> PlayedMatch:
     """A rematch that waits for its players, opened by one of them."""
-    told = Told(random.randbytes(16), now_us=old.now_us)
+    played = PlayedMatch(random.randbytes(16), now_us=old.now_us)
     players = [seat for seat in old.match.table.seats if seat is not None and not seat.is_bot]
     caller_id = random.choice(players).player_id
     events = rematch_table(
@@ -199,75 +199,75 @@ def opened_again(old: Told, random: Random) -> Told:
         server_seed=random.randbytes(32),
         idle_limit_seconds=IDLE_LIMIT_SECONDS,
     )
-    told.by_player(caller_id, events)
-    return told
+    played.by_player(caller_id, events)
+    return played
 
 
-def play_on(told: Told, random: Random) -> None:
+def play_on(played: PlayedMatch, random: Random) -> None:
     """Fill the table and play until the match has ended."""
     wildness = random.choice((0.0, 0.02, 0.2))
     meekness = random.choice((0.0, 0.1, 0.3, 0.97))
-    match = told.match
+    match = played.match
     while match.phase in (PHASE_WAITING, PHASE_PLAYING):
-        told.now_us += random.choice((0, 1, 400_000, 3_000_000))
+        played.now_us += random.choice((0, 1, 400_000, 3_000_000))
         if match.phase == PHASE_WAITING:
-            _sit_down(told, random)
+            _sit_down(played, random)
         elif random.random() < 0.3 * wildness:
-            _let_time_pass(told, random)
-        elif random.random() < 0.02 * wildness or len(told.records) > EVENTS_MAX:
-            seats = [s for s in range(len(match.hands)) if not _is_bot(told, s)]
-            _leave(told, random.choice(seats))
+            _let_time_pass(played, random)
+        elif random.random() < 0.02 * wildness or len(played.records) > EVENTS_MAX:
+            seats = [s for s in range(len(match.hands)) if not _is_bot(played, s)]
+            _leave(played, random.choice(seats))
         else:
-            _move(told, random, wildness, meekness)
+            _move(played, random, wildness, meekness)
 
 
-def _leave(told: Told, seat: int) -> None:
-    told.by_seat(seat, leave(told.match, seat))
+def _leave(played: PlayedMatch, seat: int) -> None:
+    played.by_seat(seat, leave(played.match, seat))
 
 
-def _is_bot(told: Told, number: int) -> bool:
-    seat = told.match.table.seats[number]
+def _is_bot(played: PlayedMatch, number: int) -> bool:
+    seat = played.match.table.seats[number]
     return seat is not None and seat.is_bot
 
 
-def _sit_down(told: Told, random: Random) -> None:
-    match = told.match
+def _sit_down(played: PlayedMatch, random: Random) -> None:
+    match = played.match
     table = match.table
     sitting = [n for n, seat in enumerate(table.seats) if seat is not None and not seat.is_bot]
     chance = random.random()
     if chance < 0.05 and sitting:
-        _leave(told, random.choice(sitting))
+        _leave(played, random.choice(sitting))
     elif chance < 0.06:
         closer_id = random.choice(
             [player for player in table.reserved_for if player] or [table.owner_id]
         )
-        told.by_player(closer_id, cancel(match, closer_id))
+        played.by_player(closer_id, cancel(match, closer_id))
     elif chance < 0.065:
-        told.now_us = match.opened_us + IDLE_LIMIT_SECONDS * 1_000_000 + 1
-        told.by_clock()
+        played.now_us = match.opened_us + IDLE_LIMIT_SECONDS * 1_000_000 + 1
+        played.by_clock()
     elif chance < 0.3 and not table.settings.stake_coins:
         level = random.choice(BotLevel.values()[1:])
         people = sum(1 for seat in table.seats if seat is None) + len(sitting)
         if people > 1:
             bot = seat_bot(match, table.owner_id, None, level, random.getrandbits(64))
-            told.by_player(table.owner_id, bot)
+            played.by_player(table.owner_id, bot)
     else:
         player_id = f"player-{random.randrange(8)}"
         client_seed = random.randbytes(random.choice((0, 0, 5, 64)))
-        told.by_player(player_id, take_seat(match, player_id, "Name", None, client_seed))
+        played.by_player(player_id, take_seat(match, player_id, "Name", None, client_seed))
 
 
-def _let_time_pass(told: Told, random: Random) -> None:
-    deadline_us = told.match.deadline_us()
+def _let_time_pass(played: PlayedMatch, random: Random) -> None:
+    deadline_us = played.match.deadline_us()
     assert deadline_us is not None
-    told.now_us = max(told.now_us, deadline_us + random.choice((-1, 0, 1, 1_000_000)))
+    played.now_us = max(played.now_us, deadline_us + random.choice((-1, 0, 1, 1_000_000)))
     for _ in range(random.randint(1, 4)):
-        if not told.by_clock():
+        if not played.by_clock():
             break
 
 
-def _move(told: Told, random: Random, wildness: float, meekness: float) -> None:
-    match = told.match
+def _move(played: PlayedMatch, random: Random, wildness: float, meekness: float) -> None:
+    match = played.match
     tricky = match.table.tricky
     seats = [s for s in range(len(match.hands)) if match.in_play >> s & 1]
     random.shuffle(seats)
@@ -281,7 +281,7 @@ def _move(told: Told, random: Random, wildness: float, meekness: float) -> None:
         if tricky and random.random() < 0.1 * wildness:
             versions = list(legal_moves(match, seat).challenge)
             moves = [Move(challenge=ChallengeMove(play_version=v)) for v in versions] or moves
-        if moves and told.by_seat(seat, decide(match, seat, random.choice(moves))):
+        if moves and played.by_seat(seat, decide(match, seat, random.choice(moves))):
             return
 
 

@@ -13,7 +13,7 @@ from domain.transparency import checkpoint, merkle
 from domain.transparency.checkpoint import Checkpoint, VerifierKey
 from durak.v1 import transcript_pb2 as transcripts
 from durak.v1.events_pb2 import Record
-from tests.domain.audit.audit_matches import Told, stored
+from tests.domain.audit.audit_matches import PlayedMatch, stored
 
 NAME = "durak.example/log"
 SECRET = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -23,19 +23,21 @@ LEAF_INDEX = 5
 TREE_SIZE = 11
 
 
-def transcript_of(told: Told, secret: Ed25519PrivateKey = SECRET) -> transcripts.Transcript:
+def transcript_of(
+    played: PlayedMatch, secret: Ed25519PrivateKey = SECRET
+) -> transcripts.Transcript:
     """The export of a match that ended among others."""
-    chain = told.stored
-    leaf = merkle.match_leaf(told.match_id, len(chain), chain[-1][2])
+    chain = played.stored
+    leaf = merkle.match_leaf(played.match_id, len(chain), chain[-1][2])
     others = [merkle.leaf_hash(bytes((number,))) for number in range(TREE_SIZE)]
     others[LEAF_INDEX] = merkle.leaf_hash(leaf)
     tree = merkle.Tree(others)
     head = Checkpoint(NAME, TREE_SIZE, merkle.root(TREE_SIZE, tree.node))
     return transcripts.Transcript(
         format_version=1,
-        match_id=told.match_id,
+        match_id=played.match_id,
         records=transcript_records(chain),
-        ledger=[ledger_message(entry) for entry in told.ledger],
+        ledger=[ledger_message(entry) for entry in played.ledger],
         inclusion=transcripts.InclusionProof(
             leaf_index=LEAF_INDEX,
             tree_size=TREE_SIZE,
@@ -74,11 +76,11 @@ def with_records(
     return changed
 
 
-def rechained(told: Told, position: int, record: Record) -> list[Stored]:
+def rechained(played: PlayedMatch, position: int, record: Record) -> list[Stored]:
     """The log with one record replaced and every hash after it made anew."""
-    datas = [other.SerializeToString() for other in told.records]
+    datas = [other.SerializeToString() for other in played.records]
     datas[position] = record.SerializeToString()
-    return stored(told.match_id, datas)
+    return stored(played.match_id, datas)
 
 
 # --- changing any field --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from google.protobuf.message_factory import GetMessageClass
 from grpc import aio
 
-from domain.audit.verify import Outcome, verify
+from domain.audit.transcript import Outcome, verify
 from domain.cards import ALL_CARDS, cards_in, mask_of
 from domain.match.fold import fold
 from domain.transparency import checkpoint, merkle
@@ -25,7 +25,7 @@ from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import DECK_36, THROW_IN_ALL, Settings
 from eventstore import EventStore
 from tests.conftest import Database, execute
-from tests.domain.audit.audit_matches import Told, random_match
+from tests.domain.audit.audit_matches import PlayedMatch, random_match
 from tests.service.playing import refused
 from tests.service.serving import Caller, Service, serving
 from tests.service.stored_matches import store_match, store_random
@@ -59,10 +59,10 @@ async def in_tree(store: EventStore, count: int) -> None:
             await asyncio.sleep(0.01)
 
 
-def staked_and_played(**wanted: int) -> Told:
+def staked_and_played(**wanted: int) -> PlayedMatch:
     """A staked match of which the cards were dealt."""
     matches = (random_match(seed, stake_coins=100, **wanted) for seed in range(100))
-    return next(told for told in matches if len(told.records) > 30)
+    return next(played for played in matches if len(played.records) > 30)
 
 
 # --- who may ------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ async def test_ids_and_numbers_are_checked(auditor: Caller) -> None:
 
 
 async def test_records_come_page_by_page_as_stored(service: Service, auditor: Caller) -> None:
-    told = staked_and_played()
-    match_id = await store_match(service.store, told)
+    played = staked_and_played()
+    match_id = await store_match(service.store, played)
     stored = await service.store.read(match_id)
     found: list[api.StoredRecord] = []
     while len(found) < len(stored):
@@ -127,18 +127,18 @@ async def test_records_come_page_by_page_as_stored(service: Service, auditor: Ca
         assert 0 < len(page.records) <= 20
         found += page.records
     assert [(one.version, one.stored, one.hash) for one in found] == stored
-    assert [one.record for one in found] == told.records
+    assert [one.record for one in found] == played.records
 
 
 async def test_the_state_at_any_version_has_every_card_once(
     service: Service, auditor: Caller
 ) -> None:
-    told = staked_and_played(deck=36)
-    match_id = str(await store_match(service.store, told))
-    dealt = next(r.version for r in told.records if r.event.HasField("dealt"))
-    for version in {1, dealt - 1, dealt, dealt + 7, len(told.records)}:
+    played = staked_and_played(deck=36)
+    match_id = str(await store_match(service.store, played))
+    dealt = next(r.version for r in played.records if r.event.HasField("dealt"))
+    for version in {1, dealt - 1, dealt, dealt + 7, len(played.records)}:
         answer = await auditor.GetStateAt(api.GetStateAtRequest(match_id=match_id, version=version))
-        state, match = answer.state, fold(told.records[:version])
+        state, match = answer.state, fold(played.records[:version])
         assert state.view.version == version
         assert not state.view.HasField("your_seat")
         assert [list(seat.hand) for seat in state.seats] == [
@@ -160,10 +160,10 @@ async def test_the_state_at_any_version_has_every_card_once(
             assert state.stock[-1] == state.view.trump_card
 
     newest = await auditor.GetStateAt(api.GetStateAtRequest(match_id=match_id))
-    assert newest.state.view.version == len(told.records)
+    assert newest.state.view.version == len(played.records)
     async with refused(ErrorReason.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD):
         await auditor.GetStateAt(
-            api.GetStateAtRequest(match_id=match_id, version=len(told.records) + 1)
+            api.GetStateAtRequest(match_id=match_id, version=len(played.records) + 1)
         )
 
 
@@ -173,14 +173,14 @@ async def test_the_state_at_any_version_has_every_card_once(
 async def test_an_honest_match_is_verified_with_its_coins(
     service: Service, auditor: Caller
 ) -> None:
-    told = staked_and_played()
-    match_id = await store_match(service.store, told)
+    played = staked_and_played()
+    match_id = await store_match(service.store, played)
     answer = await auditor.VerifyMatch(api.VerifyMatchRequest(match_id=str(match_id)))
     report = answer.report
     assert report.ok
     assert report.ended
-    assert (report.match_id, report.head_version) == (str(match_id), len(told.records))
-    finished = told.records[-1].event.finished
+    assert (report.match_id, report.head_version) == (str(match_id), len(played.records))
+    finished = played.records[-1].event.finished
     assert report.outcome == finished.outcome
     assert list(report.share_coins) == [one.share_coins for one in finished.results]
 
@@ -224,8 +224,8 @@ async def verified(
 
 async def test_payouts_of_many_matches_add_up(service: Service, auditor: Caller) -> None:
     matches = [random_match(seed, stake_coins=100 * (seed % 3)) for seed in range(55)]
-    for told in matches:
-        await store_match(service.store, told)
+    for played in matches:
+        await store_match(service.store, played)
     progress, faulty, summary = await verified(auditor)
     assert not faulty
     assert [(one.matches_judged, one.matches_total) for one in progress] == [
@@ -233,7 +233,7 @@ async def test_payouts_of_many_matches_add_up(service: Service, auditor: Caller)
         (50, 55),
         (55, 55),
     ]
-    entries = [entry for told in matches for entry in told.ledger if entry.player_id]
+    entries = [entry for played in matches for entry in played.ledger if entry.player_id]
     staked, refunded, paid = (
         sum(abs(entry.coins) for entry in entries if entry.kind == kind) for kind in (1, 2, 3)
     )
@@ -260,9 +260,9 @@ async def test_payouts_that_were_changed_are_named(
 ) -> None:
     for seed in range(200, 205):
         await store_random(service.store, seed)
-    told = staked_and_played(seats=2)
-    assert not any(record.event.HasField("seat_vacated") for record in told.records)
-    match_id = str(await store_match(service.store, told))
+    played = staked_and_played(seats=2)
+    assert not any(record.event.HasField("seat_vacated") for record in played.records)
+    match_id = str(await store_match(service.store, played))
     await execute(
         database.owner_dsn,
         "ALTER TABLE transfers DISABLE TRIGGER USER",
@@ -275,7 +275,7 @@ async def test_payouts_that_were_changed_are_named(
     assert not summary.ledger.ok
     assert summary.ledger.wrong_accounts
 
-    own = service.caller(AuditServiceStub, told.ledger[0].player_id, "auditor")
+    own = service.caller(AuditServiceStub, played.ledger[0].player_id, "auditor")
     _, [faulty], _ = await verified(own)
     assert faulty == api.AuditReport(match_id=match_id)
 
@@ -284,12 +284,12 @@ async def test_of_a_faulty_match_that_is_not_dealt_the_id_alone_is_told(
     service: Service, auditor: Caller, database: Database
 ) -> None:
     """Whoever reads it could still sit down."""
-    told = next(
-        told
-        for told in (random_match(seed, seats=6, stake_coins=0) for seed in range(50))
-        if told.records[2].event.HasField("seat_taken")
+    played = next(
+        played
+        for played in (random_match(seed, seats=6, stake_coins=0) for seed in range(50))
+        if played.records[2].event.HasField("seat_taken")
     )
-    match_id = str(await store_match(service.store, told, commands=2))
+    match_id = str(await store_match(service.store, played, commands=2))
     await execute(
         database.owner_dsn,
         "ALTER TABLE events DISABLE TRIGGER USER",
@@ -330,15 +330,15 @@ async def is_refused(auditor: Caller) -> bool:
 async def test_an_export_is_proven_by_the_file_and_the_key_alone(
     service: Service, auditor: Caller
 ) -> None:
-    told = staked_and_played()
-    match_id = await store_match(service.store, told)
+    played = staked_and_played()
+    match_id = await store_match(service.store, played)
     await store_random(service.store, 205)
     await in_tree(service.store, 2)
     answer = await auditor.ExportMatch(api.ExportMatchRequest(match_id=str(match_id)))
     found = verify(answer.transcript, str(service.note_key.verifier))
     assert found.outcome is Outcome.PROVEN, found.findings
     assert found.report is not None
-    assert found.report.facts.match_id == told.match_id
+    assert found.report.facts.match_id == played.match_id
     assert found.checkpoint is not None
     assert found.checkpoint.size == 2
 
@@ -346,8 +346,8 @@ async def test_an_export_is_proven_by_the_file_and_the_key_alone(
 async def test_a_running_match_is_exported_without_a_proof(
     service: Service, auditor: Caller
 ) -> None:
-    told = staked_and_played(seats=2)
-    match_id = await store_match(service.store, told, commands=6)
+    played = staked_and_played(seats=2)
+    match_id = await store_match(service.store, played, commands=6)
     answer = await auditor.ExportMatch(api.ExportMatchRequest(match_id=str(match_id)))
     found = verify(answer.transcript, str(service.note_key.verifier))
     assert found.outcome is Outcome.CONSISTENT, found.findings

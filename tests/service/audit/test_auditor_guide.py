@@ -26,7 +26,7 @@ from service.checkpoints import signing_keys
 from service.checkpoints.checkpointer import Checkpointer
 from service.config import Config
 from tests.conftest import Database, execute
-from tests.domain.audit.audit_matches import Told, random_match
+from tests.domain.audit.audit_matches import PlayedMatch, random_match
 from tests.service.stored_matches import store_match
 from tests.terminal import Terminal, durak
 
@@ -44,15 +44,15 @@ _SIGNATURE = rf"— {LOG_NAME} [A-Za-z0-9+/=]+"
 _CHANGING = re.compile(f"({_TIME})|({_UUID})|({_KEY})|({_SIGNATURE})")
 
 
-def example(name: str) -> Told:
+def example(name: str) -> PlayedMatch:
     """A match of docs/examples, as its transcript has it."""
     transcript = Transcript.FromString((DOCS / "examples" / f"{name}.transcript").read_bytes())
-    told = Told(transcript.match_id)
+    played = PlayedMatch(transcript.match_id)
     for stored in transcript.records:
         record = Record.FromString(stored.record)
-        told.records.append(record)
-        told.match.apply(record)
-    return told
+        played.records.append(record)
+        played.match.apply(record)
+    return played
 
 
 STAKED, TRICKY = example("staked"), example("tricky")
@@ -64,7 +64,7 @@ class Reader:
     def __init__(self, terminal: Terminal, server: str) -> None:
         self.database = terminal.database
         self.environment = {**terminal.environment(), "DURAK_SERVER": server}
-        matches = [str(UUID(bytes=told.match_id)) for told in (STAKED, TRICKY)]
+        matches = [str(UUID(bytes=played.match_id)) for played in (STAKED, TRICKY)]
         self.names = dict(zip(matches, matches, strict=True))
         """Ids of the guide → those of this run."""
 
@@ -162,8 +162,8 @@ def reader(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 async def _stored(terminal: Terminal) -> None:
     async with await EventStore.open(terminal.database.app_dsn) as store:
-        for told in (STAKED, TRICKY):
-            await store_match(store, told)
+        for played in (STAKED, TRICKY):
+            await store_match(store, played)
         await Checkpointer(store, Config(data_dir=terminal.folder)).work()
 
 

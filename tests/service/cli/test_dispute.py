@@ -13,7 +13,7 @@ import pytest
 from durak.v1.events_pb2 import OUTCOME_PLAYED_OUT
 from eventstore import EventStore
 from tests.conftest import Database
-from tests.domain.audit.audit_matches import Told, random_match
+from tests.domain.audit.audit_matches import PlayedMatch, random_match
 from tests.service.stored_matches import store_match
 from tests.terminal import Server, Terminal
 
@@ -21,7 +21,7 @@ NO_END = "31536000"
 """Seconds: the matches of the tests ended when they were drawn."""
 
 
-def played_for_coins() -> Told:
+def played_for_coins() -> PlayedMatch:
     """A staked match of two people that somebody won."""
     for seed in range(200):
         told = random_match(seed, stake_coins=100, seats=2)

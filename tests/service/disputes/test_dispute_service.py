@@ -26,7 +26,7 @@ from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.audit.ledger_check import ledger_state
 from service.judging.judge import judge
 from tests.conftest import Database, execute
-from tests.domain.audit.audit_matches import Told, random_match
+from tests.domain.audit.audit_matches import PlayedMatch, random_match
 from tests.service.playing import reason_of, refused
 from tests.service.serving import Caller, Service, serving
 from tests.service.stored_matches import store_match
@@ -38,23 +38,23 @@ NO_END = 31_536_000
 """Of the matches of the tests, which ended when they were drawn: a window that is still open."""
 
 
-def played_out(**wanted: int) -> Told:
+def played_out(**wanted: int) -> PlayedMatch:
     """A match of two for coins, with a winner; times as the service would have them now."""
     for seed in range(200):
-        told = random_match(seed, **{"stake_coins": 100, "seats": 2, **wanted})
-        if told.records[-1].event.finished.outcome == OUTCOME_PLAYED_OUT:
-            return told
+        played = random_match(seed, **{"stake_coins": 100, "seats": 2, **wanted})
+        if played.records[-1].event.finished.outcome == OUTCOME_PLAYED_OUT:
+            return played
     raise AssertionError
 
 
-def players_of(told: Told) -> list[str]:
+def players_of(played: PlayedMatch) -> list[str]:
     """Who sits at the match at its end."""
-    return [seat.player_id for seat in told.match.table.seats if seat and not seat.is_bot]
+    return [seat.player_id for seat in played.match.table.seats if seat and not seat.is_bot]
 
 
-TOLD = played_out()
-WINNER = next(entry.player_id for entry in TOLD.ledger if entry.kind == 3 and entry.coins > 0)
-LOSER = next(entry.player_id for entry in TOLD.ledger if entry.player_id not in {"", WINNER})
+PLAYED = played_out()
+WINNER = next(entry.player_id for entry in PLAYED.ledger if entry.kind == 3 and entry.coins > 0)
+LOSER = next(entry.player_id for entry in PLAYED.ledger if entry.player_id not in {"", WINNER})
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ class Court:
 
 @pytest.fixture
 async def court(service: Service) -> Court:
-    return Court(service, await store_match(service.store, TOLD))
+    return Court(service, await store_match(service.store, PLAYED))
 
 
 def swap(coins: int) -> list[api.Correction]:
@@ -234,28 +234,28 @@ async def test_corrections_are_held_against_the_rulings(
 
 
 async def test_the_evidence_is_there_in_one_call(court: Court) -> None:
-    version = next(record.version for record in TOLD.records if record.event.HasField("defended"))
+    version = next(record.version for record in PLAYED.records if record.event.HasField("defended"))
     dispute = await court.open(version=version)
     evidence = (await court.get(court.auditor, dispute)).evidence
     assert evidence.before.view.version == version - 1
     assert evidence.after.view.version == version
     hand = {seat.seat: set(seat.hand) for seat in evidence.before.seats}
-    played = TOLD.records[version - 1].event.defended
+    played = PLAYED.records[version - 1].event.defended
     assert played.card in hand[played.seat]
-    assert evidence.records[0].record == TOLD.records[version - 1]
+    assert evidence.records[0].record == PLAYED.records[version - 1]
     assert evidence.verdict.ok
     assert list(evidence.verdict.clauses) == ["R1.3", "R4.2"]
     assert evidence.report.ok
     assert evidence.report.match_id == court.match_id
     assert sum(entry.coins for entry in evidence.ledger) == 0
-    assert len(evidence.ledger) == len(TOLD.ledger)
+    assert len(evidence.ledger) == len(PLAYED.ledger)
 
 
 async def test_the_evidence_names_the_clause_that_a_forged_record_breaks(
     court: Court, database: Database
 ) -> None:
     """Somebody with the database makes a defence beat with a card of another hand."""
-    record = next(one for one in TOLD.records if one.event.HasField("defended"))
+    record = next(one for one in PLAYED.records if one.event.HasField("defended"))
     forged = type(record)()
     forged.CopyFrom(record)
     held = {record.event.defended.card, record.event.defended.attack_card}
@@ -287,7 +287,7 @@ async def test_the_evidence_of_a_payout_is_the_end_and_the_coins(
     )
     dispute = await court.open(court.winner, payout=api.PayoutComplaint())
     evidence = (await court.get(court.auditor, dispute)).evidence
-    assert evidence.after.view.version == len(TOLD.records)
+    assert evidence.after.view.version == len(PLAYED.records)
     assert not evidence.verdict.ok
     assert "R12.3" in evidence.verdict.clauses
     assert {"payout", "escrow"} <= {finding.kind for finding in evidence.verdict.findings}
@@ -300,14 +300,14 @@ async def test_the_evidence_of_a_payout_is_the_end_and_the_coins(
 
 
 async def test_an_illegal_play_of_a_tricky_table_is_shown_as_one(service: Service) -> None:
-    told = next(
-        told
-        for told in (random_match(seed, tricky=1) for seed in range(300))
-        if audit(told.stored).cheats and players_of(told)
+    played = next(
+        played
+        for played in (random_match(seed, tricky=1) for seed in range(300))
+        if audit(played.stored).cheats and players_of(played)
     )
-    court = Court(service, await store_match(service.store, told))
-    cheat = audit(told.stored).cheats[0]
-    dispute = await court.open(court.caller(players_of(told)[0], "player"), version=cheat.version)
+    court = Court(service, await store_match(service.store, played))
+    cheat = audit(played.stored).cheats[0]
+    dispute = await court.open(court.caller(players_of(played)[0], "player"), version=cheat.version)
     verdict = (await court.get(court.auditor, dispute)).evidence.verdict
     assert verdict.ok
     assert verdict.illegal_play
@@ -388,7 +388,7 @@ async def test_many_at_once_find_no_more_room_than_one_after_the_other(court: Co
 
 async def test_after_the_set_time_it_is_too_late(database: Database, tmp_path: Path) -> None:
     async with serving(database, tmp_path, dispute_window_seconds=1) as service:
-        court = Court(service, await store_match(service.store, TOLD))
+        court = Court(service, await store_match(service.store, PLAYED))
         async with refused(REASON.ERROR_REASON_DISPUTE_TOO_LATE):
             await court.open()
 

@@ -39,16 +39,16 @@ async def test_staked_matches_pass_with_every_coin(store: EventStore) -> None:
 
 async def test_entries_are_those_that_the_events_ask_for(store: EventStore) -> None:
     for seed in SEEDS:
-        told = random_match(seed, stake_coins=100)
-        [match] = await store.archive.read([await store_match(store, told)])
+        played = random_match(seed, stake_coins=100)
+        [match] = await store.archive.read([await store_match(store, played)])
         found = entries_of(match.records, match.transfers)
-        assert sorted(entry[1:] for entry in found) == sorted(entry[1:] for entry in told.ledger)
+        assert sorted(entry[1:] for entry in found) == sorted(entry[1:] for entry in played.ledger)
         assert len({entry.transfer_id for entry in found}) == len(found) // 2
 
 
 async def test_a_match_that_runs_passes_with_its_stakes_in_escrow(store: EventStore) -> None:
-    told = random_match(3, stake_coins=100, seats=2)
-    [match] = await store.archive.read([await store_match(store, told, commands=3)])
+    played = random_match(3, stake_coins=100, seats=2)
+    [match] = await store.archive.read([await store_match(store, played, commands=3)])
     report = judge(match).report
     assert report.ok, report.findings
     assert not report.facts.is_ended
@@ -69,12 +69,12 @@ async def test_a_match_that_runs_passes_with_its_stakes_in_escrow(store: EventSt
 async def test_a_ledger_that_was_changed_is_found(
     store: EventStore, database: Database, change: str, kinds: set[Kind]
 ) -> None:
-    told = next(
-        told
-        for told in (random_match(seed, stake_coins=100, seats=3) for seed in range(100))
-        if told.records[-1].event.finished.outcome == 1
+    played = next(
+        played
+        for played in (random_match(seed, stake_coins=100, seats=3) for seed in range(100))
+        if played.records[-1].event.finished.outcome == 1
     )
-    match_id = await store_match(store, told)
+    match_id = await store_match(store, played)
     await execute(database.owner_dsn, "ALTER TABLE transfers DISABLE TRIGGER USER", change)
     [match] = await store.archive.read([match_id])
     report = judge(match).report

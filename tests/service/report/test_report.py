@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from domain.audit import audit
-from domain.audit.verify import verify
+from domain.audit.transcript import verify
 from domain.cards import cards_in, name
 from domain.match.fold import fold
 from durak.v1.events_pb2 import ACTOR_KIND_BOT, Record, TableOpened
@@ -21,7 +21,7 @@ from service.cli.verify import verification_lines
 from service.report.page import NoTranscriptError, report
 from service.text.localisation import LANGUAGES
 from tests.browser import CHROMIUM, Page, browsing
-from tests.domain.audit.audit_matches import Told, random_match
+from tests.domain.audit.audit_matches import PlayedMatch, random_match
 from tests.domain.audit.audit_transcripts import PUBLIC_KEY, transcript_of
 
 NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
@@ -29,7 +29,7 @@ PICTURES = os.environ.get("DURAK_TEST_PICTURES")
 """A folder to keep screenshots in, for people to look at."""
 
 
-def tricky_match() -> Told:
+def tricky_match() -> PlayedMatch:
     """A staked match of four with an illegal play."""
     wanted = {"seats": 4, "deck": 36, "stake_coins": 100, "tricky": 1}
     matches = (random_match(seed, **wanted) for seed in range(300))
@@ -323,7 +323,7 @@ def test_a_screen_reader_is_told_what_is_there(browser: Page, honest: Path) -> N
     assert "The table" in headings
 
 
-def long_hands() -> Told:
+def long_hands() -> PlayedMatch:
     """A match of six with all cards, at which somebody holds more than a row of them."""
     for seed in range(100):
         told = random_match(seed, seats=6, deck=52, tricky=0)

@@ -13,30 +13,30 @@ import pytest
 
 import domain.audit
 from domain.audit import AuditReport, Kind, Severity, audit
-from domain.audit.verify import Outcome, verify
+from domain.audit.transcript import Outcome, verify
 from domain.match.seating import cancel
 from durak.v1.events_pb2 import Outcome as Ending
-from tests.domain.audit.audit_matches import Told, opened_again, random_match, random_rematch
+from tests.domain.audit.audit_matches import PlayedMatch, opened_again, random_match, random_rematch
 from tests.domain.audit.audit_transcripts import PUBLIC_KEY, transcript_of
 
 MATCHES = int(os.environ.get("DURAK_TEST_AUDITS", "160"))
 PARTS = 16
 
 
-def ending(told: Told) -> str:
-    assert told.match.result is not None
-    return Ending.Name(told.match.result.outcome)
+def ending(played: PlayedMatch) -> str:
+    assert played.match.result is not None
+    return Ending.Name(played.match.result.outcome)
 
 
-def audited(told: Told) -> AuditReport:
-    return audit(told.stored, match_id=told.match_id, ledger=told.ledger)
+def audited(played: PlayedMatch) -> AuditReport:
+    return audit(played.stored, match_id=played.match_id, ledger=played.ledger)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_honest_matches_are_faultless(part: int) -> None:
     for seed in range(part, MATCHES, PARTS):
-        told = random_match(seed)
-        report = audited(told)
+        played = random_match(seed)
+        report = audited(played)
         assert report.ok, f"seed {seed}: {report.findings[0]}"
         assert {finding.kind for finding in report.findings} <= {Kind.LATE_MOVE}
         assert report.facts.is_ended
@@ -46,9 +46,9 @@ def test_honest_matches_are_faultless(part: int) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_honest_rematches_are_faultless(part: int) -> None:
     for seed in range(part, MATCHES // 4, PARTS):
-        told = random_match(seed)
-        if ending(told) != "OUTCOME_CANCELLED":
-            report = audited(random_rematch(told, seed))
+        played = random_match(seed)
+        if ending(played) != "OUTCOME_CANCELLED":
+            report = audited(random_rematch(played, seed))
             assert report.ok, f"seed {seed}: {report.findings[0]}"
 
 
@@ -56,26 +56,26 @@ def test_R3_0_each_player_of_a_rematch_may_close_it_and_nobody_else() -> None:
     old = random_match(12, deck=36, seats=3, stake_coins=10)
     players = [seat.player_id for seat in old.match.table.seats if seat is not None]
     for closer_id in (*players, "a stranger"):
-        told = opened_again(old, Random(1))
-        told.by_player(closer_id, cancel(told.match, players[0]))
-        found = [(finding.kind, finding.version) for finding in audited(told).findings]
+        played = opened_again(old, Random(1))
+        played.by_player(closer_id, cancel(played.match, players[0]))
+        found = [(finding.kind, finding.version) for finding in audited(played).findings]
         assert found == ([] if closer_id in players else [(Kind.ACTOR, 2)])
 
 
 def test_the_honest_matches_hold_everything_that_can_happen() -> None:
     seen: Counter[str] = Counter()
     for seed in range(160):
-        told = random_match(seed)
-        report = audited(told)
-        settings = told.records[0].event.table_opened.settings
-        seen[ending(told)] += 1
+        played = random_match(seed)
+        report = audited(played)
+        settings = played.records[0].event.table_opened.settings
+        seen[ending(played)] += 1
         seen["cheat caught"] += any(cheat.caught_by for cheat in report.cheats)
         seen["cheat that passed"] += any(not cheat.caught_by for cheat in report.cheats)
         seen["false accusation"] += any(not verdict.upheld for verdict in report.verdicts)
         seen["stake"] += settings.stake_coins > 0
         seen[f"{settings.deck} cards"] += 1
         seen[f"{settings.seats} seats"] += 1
-        for record in told.records:
+        for record in played.records:
             seen[str(record.event.WhichOneof("kind"))] += 1
             if record.event.HasField("left"):
                 seen[f"left {record.event.left.reason}"] += 1
@@ -90,11 +90,11 @@ def test_the_honest_matches_hold_everything_that_can_happen() -> None:
 
 def with_one_request_id(players: int) -> AuditReport:
     """The audit of a match at which so many players sat down with the same request id."""
-    told = random_match(0, seats=3, deck=36)
-    seated = [record for record in told.records if record.event.HasField("seat_taken")]
+    played = random_match(0, seats=3, deck=36)
+    seated = [record for record in played.records if record.event.HasField("seat_taken")]
     for record in seated[:players]:
         record.request_id = bytes(16)
-    return audited(told)
+    return audited(played)
 
 
 def test_players_may_choose_the_same_request_id() -> None:
@@ -103,41 +103,41 @@ def test_players_may_choose_the_same_request_id() -> None:
 
 
 def test_a_player_has_each_request_id_once() -> None:
-    told = random_match(0, seats=3, deck=36)
-    deeds = [record for record in told.records if record.event.HasField("attacked")]
+    played = random_match(0, seats=3, deck=36)
+    deeds = [record for record in played.records if record.event.HasField("attacked")]
     other = next(it for it in deeds[1:] if it.actor_id == deeds[0].actor_id)
     other.request_id = deeds[0].request_id
-    report = audited(told)
+    report = audited(played)
     assert (Kind.REQUEST, other.version) in [(it.kind, it.version) for it in report.findings]
 
 
 def test_a_match_that_still_runs_is_no_fault() -> None:
-    told = random_match(4, turn_timer_seconds=0)
-    commands = [at for at, record in enumerate(told.records) if is_deed(told, at)]
+    played = random_match(4, turn_timer_seconds=0)
+    commands = [at for at, record in enumerate(played.records) if is_deed(played, at)]
     for at in commands[1:]:
-        report = audit(told.stored[:at], match_id=told.match_id)
+        report = audit(played.stored[:at], match_id=played.match_id)
         assert report.ok
         assert not report.facts.is_ended
         assert not report.coins_checked
 
 
-def is_deed(told: Told, at: int) -> bool:
+def is_deed(played: PlayedMatch, at: int) -> bool:
     """Whether a command starts with this record."""
-    same = told.records[at - 1]
-    return told.records[at].trace_id != same.trace_id
+    same = played.records[at - 1]
+    return played.records[at].trace_id != same.trace_id
 
 
 def test_honest_transcripts_are_proven_and_say_what_they_prove() -> None:
     for seed in range(12):
-        told = random_match(seed)
-        checked = verify(transcript_of(told).SerializeToString(), PUBLIC_KEY)
+        played = random_match(seed)
+        checked = verify(transcript_of(played).SerializeToString(), PUBLIC_KEY)
         assert checked.outcome is Outcome.PROVEN
         assert not [it for it in checked.findings if it.severity is Severity.FAULT]
         assert checked.checkpoint is not None
         assert any("leaf 5 in the tree of 11" in claim for claim in checked.proven)
         assert any("shown the same tree" in gap for gap in checked.not_proven)
         paid = any("Every coin" in claim for claim in checked.proven)
-        assert paid == bool(told.ledger) or ending(told) == "OUTCOME_CANCELLED"
+        assert paid == bool(played.ledger) or ending(played) == "OUTCOME_CANCELLED"
 
 
 def test_the_audit_shares_no_code_with_the_game() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from durak.v1.events_pb2 import Record
 from durak.v1.transcript_pb2 import Transcript
-from tests.domain.audit.audit_matches import Told, random_match
+from tests.domain.audit.audit_matches import PlayedMatch, random_match
 from tests.domain.audit.audit_transcripts import (
     OTHER_SECRET,
     PUBLIC_KEY,
@@ -45,13 +45,13 @@ def said(command: list[str], folder: Path, transcript: Transcript, *more: str) -
     return done.returncode, done.stdout + done.stderr
 
 
-def told(**wanted: int) -> Told:
+def played_match(**wanted: int) -> PlayedMatch:
     return next(
         match for match in (random_match(seed, **wanted) for seed in range(99)) if match.match.hands
     )
 
 
-def changed(match: Told, kind: str) -> Transcript:
+def changed(match: PlayedMatch, kind: str) -> Transcript:
     """A transcript with one event of this kind changed, chained anew."""
     at = next(at for at, it in enumerate(match.records) if it.event.WhichOneof("kind") == kind)
     record = Record()
@@ -76,7 +76,7 @@ def changed(match: Told, kind: str) -> Transcript:
 def test_the_chain_the_shuffle_and_the_proof_of_an_export_hold(
     command: list[str], tmp_path: Path, deck: int, seats: int
 ) -> None:
-    match = told(deck=deck, seats=seats)
+    match = played_match(deck=deck, seats=seats)
     code, text = said(command, tmp_path, transcript_of(match))
     assert code == 0, text
     assert f"ok   the chain holds over {len(match.records)} records" in text
@@ -95,13 +95,13 @@ def test_the_chain_the_shuffle_and_the_proof_of_an_export_hold(
     ],
 )
 def test_a_changed_deal_is_false(command: list[str], tmp_path: Path, kind: str, claim: str) -> None:
-    code, text = said(command, tmp_path, changed(told(deck=36, seats=3), kind))
+    code, text = said(command, tmp_path, changed(played_match(deck=36, seats=3), kind))
     assert (code, f"FALSE {claim}" in text) == (1, True), text
 
 
 @every_verifier
 def test_a_changed_byte_breaks_the_chain(command: list[str], tmp_path: Path) -> None:
-    transcript = transcript_of(told(deck=36, seats=2))
+    transcript = transcript_of(played_match(deck=36, seats=2))
     record = transcript.records[4]
     record.record = record.record[:-1] + bytes((record.record[-1] ^ 1,))
     code, text = said(command, tmp_path, transcript)
@@ -110,7 +110,7 @@ def test_a_changed_byte_breaks_the_chain(command: list[str], tmp_path: Path) -> 
 
 @every_verifier
 def test_records_that_the_tree_does_not_hold_are_false(command: list[str], tmp_path: Path) -> None:
-    match = told(deck=36, seats=2)
+    match = played_match(deck=36, seats=2)
     record = Record()
     record.CopyFrom(match.records[1])
     record.trace_id = bytes(16)
@@ -127,7 +127,7 @@ def test_what_is_no_transcript_is_false(command: list[str], tmp_path: Path) -> N
 
 @pytest.mark.skipif(NODE is None, reason="no node on this machine")
 def test_node_checks_the_signature(tmp_path: Path) -> None:
-    match = told(deck=36, seats=2)
+    match = played_match(deck=36, seats=2)
     command = [str(NODE), str(DOCS / "verify_example.mjs")]
     signed = "durak.example/log has signed the checkpoint"
     code, text = said(command, tmp_path, transcript_of(match), PUBLIC_KEY)

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies
 
 from domain.audit import Kind, LedgerEntry, audit
 from domain.audit.findings import FINDINGS_MAX
-from domain.audit.verify import Outcome, verify
+from domain.audit.transcript import Outcome, verify
 from durak.v1.events_pb2 import Record
 from durak.v1.transcript_pb2 import Transcript
 from tests.domain.audit.audit_matches import random_match, stored
@@ -55,9 +55,9 @@ def test_any_key_and_checkpoint(key: str, note: str) -> None:
 @given(strategies.integers(0, 2**32))
 def test_matches_with_many_changes_chained_anew(seed: int) -> None:
     random = Random(seed)
-    told = random_match(seed % 50)
+    played = random_match(seed % 50)
     records = []
-    for record in told.records:
+    for record in played.records:
         chance = random.random()
         if chance < 0.05:
             continue
@@ -68,9 +68,9 @@ def test_matches_with_many_changes_chained_anew(seed: int) -> None:
         else:
             records.append(record)
         if chance > 0.95:
-            records.append(random.choice(told.records))
-    chain = stored(told.match_id, [record.SerializeToString() for record in records])
-    report = audit(chain, match_id=told.match_id, ledger=told.ledger)
+            records.append(random.choice(played.records))
+    chain = stored(played.match_id, [record.SerializeToString() for record in records])
+    report = audit(chain, match_id=played.match_id, ledger=played.ledger)
     assert len(report.findings) <= 3 * (FINDINGS_MAX + 1)
     assert Kind.CHAIN not in {finding.kind for finding in report.findings}
     assert all(str(finding) for finding in report.findings)

@@ -11,10 +11,10 @@ import pytest
 from google.protobuf.message import DecodeError
 
 from domain.audit import AuditReport, Kind, LedgerEntry, Severity, Stored, audit
-from domain.audit.verify import Outcome, verify
+from domain.audit.transcript import Outcome, verify
 from durak.v1.events_pb2 import Record
 from durak.v1.transcript_pb2 import Transcript
-from tests.domain.audit.audit_matches import Told, ledger_of, random_match, stored
+from tests.domain.audit.audit_matches import PlayedMatch, ledger_of, random_match, stored
 from tests.domain.audit.audit_transcripts import (
     OTHER_SECRET,
     PUBLIC_KEY,
@@ -50,23 +50,27 @@ UNPROVABLE = {
 }
 
 
-def staked_tricky() -> Told:
+def staked_tricky() -> PlayedMatch:
     """A staked match with cheats, challenges and timeouts, played out."""
     for seed in range(10_000):
-        told = random_match(seed, stake_coins=7, tricky=1, turn_timer_seconds=15, seats=3, deck=36)
-        kinds = {str(record.event.WhichOneof("kind")) for record in told.records}
+        played = random_match(
+            seed, stake_coins=7, tricky=1, turn_timer_seconds=15, seats=3, deck=36
+        )
+        kinds = {str(record.event.WhichOneof("kind")) for record in played.records}
         wanted = {"challenged", "timed_out", "discarded", "took", "drew", "went_out"}
-        if wanted <= kinds and "left" not in kinds and len(told.records) < 180:
-            return told
+        if wanted <= kinds and "left" not in kinds and len(played.records) < 180:
+            return played
     raise AssertionError("no such match")
 
 
-TOLD = staked_tricky()
-TRANSCRIPT = transcript_of(TOLD)
+PLAYED = staked_tricky()
+TRANSCRIPT = transcript_of(PLAYED)
 
 
 def audited(chain: Sequence[Stored], ledger: Sequence[LedgerEntry] | None = None) -> AuditReport:
-    return audit(chain, match_id=TOLD.match_id, ledger=TOLD.ledger if ledger is None else ledger)
+    return audit(
+        chain, match_id=PLAYED.match_id, ledger=PLAYED.ledger if ledger is None else ledger
+    )
 
 
 def faults(report: AuditReport) -> list[tuple[Kind, int]]:
@@ -81,7 +85,7 @@ def refuted(chain: Sequence[Stored]) -> bool:
 
 
 def position(kind: str, nth: int = 0) -> int:
-    found = [at for at, it in enumerate(TOLD.records) if it.event.HasField(kind)]  # type: ignore[arg-type]
+    found = [at for at, it in enumerate(PLAYED.records) if it.event.HasField(kind)]  # type: ignore[arg-type]
     return found[nth]
 
 
@@ -91,13 +95,13 @@ def changed(
     """The version of an event of this kind, and the log with it changed and chained anew."""
     at = position(kind, nth)
     record = Record()
-    record.CopyFrom(TOLD.records[at])
+    record.CopyFrom(PLAYED.records[at])
     change(record)
-    return at + 1, rechained(TOLD, at, record)
+    return at + 1, rechained(PLAYED, at, record)
 
 
 def test_the_sample_is_good() -> None:
-    assert faults(audited(TOLD.stored)) == []
+    assert faults(audited(PLAYED.stored)) == []
     assert verify(TRANSCRIPT.SerializeToString(), PUBLIC_KEY).outcome is Outcome.PROVEN
 
 
@@ -105,7 +109,7 @@ def test_the_sample_is_good() -> None:
 
 
 def test_a_flipped_byte_of_a_record_breaks_the_chain_at_its_version() -> None:
-    chain = TOLD.stored
+    chain = PLAYED.stored
     flat = [(at, byte) for at, it in enumerate(chain) for byte in range(len(it[1]))]
     for at, byte in flat[::STEP]:
         version, data, link = chain[at]
@@ -115,7 +119,7 @@ def test_a_flipped_byte_of_a_record_breaks_the_chain_at_its_version() -> None:
 
 
 def test_a_flipped_byte_of_a_hash_breaks_the_chain_there() -> None:
-    chain = TOLD.stored
+    chain = PLAYED.stored
     for at in range(0, len(chain), 5):
         version, data, link = chain[at]
         flipped = bytes((link[0] ^ 1,)) + link[1:]
@@ -161,16 +165,16 @@ def has_records(data: bytes, count: int) -> bool:
 
 
 def test_every_changed_field_breaks_the_chain_and_if_chained_anew_the_rules_or_the_proof() -> None:
-    chain = TOLD.stored
+    chain = PLAYED.stored
     unseen = set()
-    for at, record in enumerate(TOLD.records):
+    for at, record in enumerate(PLAYED.records):
         for path, other in field_changes(record):
             assert isinstance(other, Record)
             data = other.SerializeToString()
             broken = [*chain[:at], (at + 1, data, chain[at][2]), *chain[at + 1 :]]
             found = faults(audited(broken))
             assert (Kind.CHAIN, at + 1) in found, path
-            anew = rechained(TOLD, at, other)
+            anew = rechained(PLAYED, at, other)
             report = audited(anew)
             assert Kind.CHAIN not in {kind for kind, _ in faults(report)}
             if report.ok:
@@ -183,7 +187,7 @@ def test_every_changed_field_breaks_the_chain_and_if_chained_anew_the_rules_or_t
 
 
 def test_a_dropped_record_is_named() -> None:
-    chain = TOLD.stored
+    chain = PLAYED.stored
     for at in range(len(chain) - 1):
         found = faults(audited([*chain[:at], *chain[at + 1 :]]))
         assert (Kind.CHAIN, at + 2) in found
@@ -191,7 +195,7 @@ def test_a_dropped_record_is_named() -> None:
 
 
 def test_a_repeated_record_is_named() -> None:
-    chain = TOLD.stored
+    chain = PLAYED.stored
     for at in range(len(chain)):
         found = faults(audited([*chain[: at + 1], chain[at], *chain[at + 1 :]]))
         assert (Kind.CHAIN, at + 1) in found
@@ -199,7 +203,7 @@ def test_a_repeated_record_is_named() -> None:
 
 
 def test_two_records_that_changed_places_are_named() -> None:
-    chain = TOLD.stored
+    chain = PLAYED.stored
     for at in range(len(chain) - 1):
         swapped = [*chain[:at], chain[at + 1], chain[at], *chain[at + 2 :]]
         found = faults(audited(swapped))
@@ -207,19 +211,19 @@ def test_two_records_that_changed_places_are_named() -> None:
 
 
 def test_a_log_cut_short_is_refuted_by_its_proof_and_by_its_coins() -> None:
-    chain = TOLD.stored
+    chain = PLAYED.stored
     for end in range(len(chain)):
         assert faults(audited(chain[:end]))
         assert refuted(chain[:end])
 
 
 def test_records_dropped_repeated_or_swapped_and_numbered_and_chained_anew_are_refuted() -> None:
-    for at in range(0, len(TOLD.records) - 1, 3):
+    for at in range(0, len(PLAYED.records) - 1, 3):
         before, one, other, after = (
-            TOLD.records[:at],
-            TOLD.records[at],
-            TOLD.records[at + 1],
-            TOLD.records[at + 2 :],
+            PLAYED.records[:at],
+            PLAYED.records[at],
+            PLAYED.records[at + 1],
+            PLAYED.records[at + 2 :],
         )
         for order in ([other], [one], [one, one, other], [other, one]):
             assert refuted(numbered([*before, *order, *after]))
@@ -232,7 +236,7 @@ def numbered(records: Sequence[Record]) -> list[Stored]:
         other.CopyFrom(record)
         other.version = version
         datas.append(other.SerializeToString())
-    return stored(TOLD.match_id, datas)
+    return stored(PLAYED.match_id, datas)
 
 
 # --- the changes that pay ------------------------------------------------------------------------
@@ -271,7 +275,7 @@ def come_early(record: Record) -> None:
 
 FIRST_DRAW_OF_TWO = next(
     nth
-    for nth, record in enumerate(it for it in TOLD.records if it.event.HasField("drew"))
+    for nth, record in enumerate(it for it in PLAYED.records if it.event.HasField("drew"))
     if len(record.event.drew.draws) > 1
 )
 
@@ -376,9 +380,9 @@ COIN_KINDS = {Kind.STAKE, Kind.REFUND, Kind.PAYOUT, Kind.ESCROW, Kind.LEDGER}
 
 @pytest.mark.parametrize("change", LEDGER_CHANGES.values(), ids=LEDGER_CHANGES.keys())
 def test_a_changed_ledger_entry_is_named(change: Callable[[LedgerEntry], LedgerEntry]) -> None:
-    ledger = TOLD.ledger
+    ledger = PLAYED.ledger
     for at, entry in enumerate(ledger):
-        found = faults(audited(TOLD.stored, [*ledger[:at], change(entry), *ledger[at + 1 :]]))
+        found = faults(audited(PLAYED.stored, [*ledger[:at], change(entry), *ledger[at + 1 :]]))
         versions = {version for _, version in found}
         assert found
         assert {kind for kind, _ in found} <= COIN_KINDS
@@ -386,37 +390,37 @@ def test_a_changed_ledger_entry_is_named(change: Callable[[LedgerEntry], LedgerE
 
 
 def test_a_missing_or_repeated_ledger_entry_is_named() -> None:
-    ledger = TOLD.ledger
+    ledger = PLAYED.ledger
     for at, entry in enumerate(ledger):
         for other in ([*ledger[:at], *ledger[at + 1 :]], [*ledger, entry]):
-            found = faults(audited(TOLD.stored, other))
+            found = faults(audited(PLAYED.stored, other))
             assert (Kind.LEDGER, entry.version) in found
 
 
 def test_a_missing_or_repeated_transfer_is_named() -> None:
-    ledger = TOLD.ledger
+    ledger = PLAYED.ledger
     for at in range(0, len(ledger), 2):
         pair = ledger[at : at + 2]
         again = [entry._replace(transfer_id=bytes(16)) for entry in pair]
         for other in ([*ledger[:at], *ledger[at + 2 :]], [*ledger, *again]):
-            found = faults(audited(TOLD.stored, other))
+            found = faults(audited(PLAYED.stored, other))
             assert pair[0].version in {version for _, version in found}
             assert {kind for kind, _ in found} & {Kind.STAKE, Kind.PAYOUT}
 
 
 def test_coins_of_a_free_table_are_found() -> None:
-    told = random_match(2, stake_coins=0)
-    entry = TOLD.ledger[0]._replace(match_id=told.match_id)
-    report = audit(told.stored, match_id=told.match_id, ledger=[entry])
+    played = random_match(2, stake_coins=0)
+    entry = PLAYED.ledger[0]._replace(match_id=played.match_id)
+    report = audit(played.stored, match_id=played.match_id, ledger=[entry])
     assert {Kind.STAKE, Kind.ESCROW} & {kind for kind, _ in faults(report)}
-    assert ledger_of(told.match_id, told.records) == []
+    assert ledger_of(played.match_id, played.records) == []
 
 
 # --- the proof -----------------------------------------------------------------------------------
 
 
 def test_another_key_is_found() -> None:
-    checked = verify(transcript_of(TOLD, OTHER_SECRET).SerializeToString(), PUBLIC_KEY)
+    checked = verify(transcript_of(PLAYED, OTHER_SECRET).SerializeToString(), PUBLIC_KEY)
     assert checked.outcome is Outcome.REFUTED
     assert [it.kind for it in checked.findings if it.severity is Severity.FAULT] == [
         Kind.CHECKPOINT

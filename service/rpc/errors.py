@@ -127,6 +127,7 @@ CATALOGUE: Mapping[ErrorReason.ValueType, Entry] = {
     reasons.ERROR_REASON_DRAINING: Entry(grpc.StatusCode.UNAVAILABLE, Detail.RETRY, 1.0),
     reasons.ERROR_REASON_OVERLOADED: Entry(grpc.StatusCode.UNAVAILABLE, Detail.RETRY, 0.5),
     reasons.ERROR_REASON_STORE_UNAVAILABLE: Entry(grpc.StatusCode.UNAVAILABLE, Detail.RETRY, 1.0),
+    reasons.ERROR_REASON_INTERNAL: Entry(grpc.StatusCode.INTERNAL),
     reasons.ERROR_REASON_MATCH_NOT_DEALT: _FAILED_PRECONDITION,
     reasons.ERROR_REASON_NOT_IN_CHECKPOINT: _FAILED_PRECONDITION,
     reasons.ERROR_REASON_LOG_CORRUPT: Entry(grpc.StatusCode.DATA_LOSS),

@@ -242,6 +242,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     RetryInfo. Action: repeat the same request, with the same request id: if it was stored, you get its
     answer. UNAVAILABLE.
     """
+    ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 83
+    """Cause: a fault of the server. Metadata `trace_id`, 32 hexadecimal digits. Action: do not retry; report the trace
+    id to the operator. INTERNAL.
+    """
     ERROR_REASON_MATCH_NOT_DEALT: _ErrorReason.ValueType  # 90
     """Cause: the cards are not dealt yet, and seats can still be taken: nobody may see the match open. Detail
     PreconditionFailure. Action: wait for the deal. FAILED_PRECONDITION.
@@ -251,8 +255,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     PreconditionFailure. Action: wait for the next checkpoint after its end. FAILED_PRECONDITION.
     """
     ERROR_REASON_LOG_CORRUPT: _ErrorReason.ValueType  # 92
-    """Cause: the stored records make no match, or the stored tree is broken: somebody has changed them. Action: call
-    VerifyMatch, which says what is wrong, and tell the operator. DATA_LOSS.
+    """Cause: the stored records cannot be folded into a match or a dispute, or the stored tree is broken. Somebody has
+    changed them. Metadata `trace_id`. Action: do not retry; report the trace id to the operator. An auditor can call
+    VerifyMatch, which says what is wrong. DATA_LOSS.
     """
     ERROR_REASON_DISPUTE_NOT_FOUND: _ErrorReason.ValueType  # 100
     """Cause: there is no such dispute, or it is not yours to see. Detail ResourceInfo. Action: check the id.
@@ -523,6 +528,10 @@ ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 82
 RetryInfo. Action: repeat the same request, with the same request id: if it was stored, you get its
 answer. UNAVAILABLE.
 """
+ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 83
+"""Cause: a fault of the server. Metadata `trace_id`, 32 hexadecimal digits. Action: do not retry; report the trace
+id to the operator. INTERNAL.
+"""
 ERROR_REASON_MATCH_NOT_DEALT: ErrorReason.ValueType  # 90
 """Cause: the cards are not dealt yet, and seats can still be taken: nobody may see the match open. Detail
 PreconditionFailure. Action: wait for the deal. FAILED_PRECONDITION.
@@ -532,8 +541,9 @@ ERROR_REASON_NOT_IN_CHECKPOINT: ErrorReason.ValueType  # 91
 PreconditionFailure. Action: wait for the next checkpoint after its end. FAILED_PRECONDITION.
 """
 ERROR_REASON_LOG_CORRUPT: ErrorReason.ValueType  # 92
-"""Cause: the stored records make no match, or the stored tree is broken: somebody has changed them. Action: call
-VerifyMatch, which says what is wrong, and tell the operator. DATA_LOSS.
+"""Cause: the stored records cannot be folded into a match or a dispute, or the stored tree is broken. Somebody has
+changed them. Metadata `trace_id`. Action: do not retry; report the trace id to the operator. An auditor can call
+VerifyMatch, which says what is wrong. DATA_LOSS.
 """
 ERROR_REASON_DISPUTE_NOT_FOUND: ErrorReason.ValueType  # 100
 """Cause: there is no such dispute, or it is not yours to see. Detail ResourceInfo. Action: check the id.

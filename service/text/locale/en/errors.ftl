@@ -65,6 +65,7 @@ too-many-tables = You have too many tables waiting for players. Play at one of t
 draining = The server is restarting. Try again in a moment; nothing that you played is lost.
 overloaded = The server is very busy. Try again in a moment.
 store-unavailable = The move could not be confirmed just now. Send the same request again; it will not be played twice.
+internal = Something went wrong on the server. Do not repeat the request; report this number to the operator: { $trace_id }.
 
 match-not-dealt = The cards are not dealt yet. Wait for the deal.
 not-in-checkpoint = The match is not in that checkpoint. Wait for the next one after its end.

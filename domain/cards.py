@@ -97,6 +97,6 @@ def lowest_plain_first(mask: CardMask, trump_suit: int) -> Card:
     return min(cards_in(choice), key=RANK_OF.__getitem__)
 
 
-def name(card: Card) -> str:
+def card_name(card: Card) -> str:
     """The card as people write it, as in ``10♥``."""
     return RANK_NAMES[RANK_OF[card] - 2] + SUIT_SYMBOLS[SUIT_OF[card]]

@@ -13,7 +13,7 @@ from durak.v1.settings_pb2 import BotLevel
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class RatingSettings:
     """The numbers of the rating; the service's settings."""
 
     initial_points: int
@@ -42,14 +42,14 @@ class Rating(NamedTuple):
     """Points won from bots on that day."""
 
 
-class Opponent(NamedTuple):
+class SeatOccupant(NamedTuple):
     """Who sits on a seat: a player, or a bot with a level and no id."""
 
     player_id: str
     bot_level: BotLevel.ValueType = BotLevel.BOT_LEVEL_UNSPECIFIED
 
 
-def counts(finished: Finished) -> bool:
+def is_rated(finished: Finished) -> bool:
     """Whether a match has a card result: others give no points, wins or losses (R9.6)."""
     return finished.outcome in (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 
@@ -71,10 +71,10 @@ def has_lost(finished: Finished, result: SeatResult) -> bool:
 
 def rate(
     finished: Finished,
-    seats: Sequence[Opponent],
+    seats: Sequence[SeatOccupant],
     before: Mapping[str, Rating],
     day: int,
-    numbers: Numbers,
+    numbers: RatingSettings,
 ) -> dict[str, Rating]:
     """The ratings of a match's players after it.
 

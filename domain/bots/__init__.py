@@ -24,14 +24,16 @@ class Bot(Protocol):
 
 BOTS: Final = MappingProxyType(
     {
-        BotLevel.BOT_LEVEL_EASY: easy.choose,
-        BotLevel.BOT_LEVEL_NORMAL: normal.choose,
-        BotLevel.BOT_LEVEL_HARD: hard.choose,
+        BotLevel.BOT_LEVEL_EASY: easy.choose_move,
+        BotLevel.BOT_LEVEL_NORMAL: normal.choose_move,
+        BotLevel.BOT_LEVEL_HARD: hard.choose_move,
     }
 )
 
 
-def choose(level: BotLevel.ValueType, view: TableView, history: Sequence[Event], seed: int) -> Move:
+def choose_move(
+    level: BotLevel.ValueType, view: TableView, history: Sequence[Event], seed: int
+) -> Move:
     """The move of a bot of this level. Raises `KeyError` for a level that does not exist."""
     return BOTS[level](view, history, seed)
 

@@ -84,7 +84,7 @@ class BotMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Deal:
+class DealResult:
     """How one deal went for the challenger, who played it once from each seat."""
 
     firsts: int
@@ -98,7 +98,9 @@ class Deal:
         return (self.matches - self.duraks - self.draws / 2) / self.matches
 
 
-def play_deal(settings: Settings, challenger: Bot, others: Bot, *, seed: int, number: int) -> Deal:
+def play_deal(
+    settings: Settings, challenger: Bot, others: Bot, *, seed: int, number: int
+) -> DealResult:
     """Play deal ``number`` of an arena's ``seed`` with the challenger on each seat in turn.
 
     With two seats these are mirrored matches: the same deal, seats swapped. A draw counts as one
@@ -119,18 +121,18 @@ def play_deal(settings: Settings, challenger: Bot, others: Bot, *, seed: int, nu
             duraks += 1
         elif place == 1:
             firsts += 1
-    return Deal(firsts, draws, duraks, settings.seats)
+    return DealResult(firsts, draws, duraks, settings.seats)
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class Estimate:
     """A mean and half the width of its 95% confidence interval."""
 
     mean: float
     margin: float
 
 
-def rate(shares: Sequence[float]) -> Rate:
+def estimate(shares: Sequence[float]) -> Estimate:
     """The mean of one number for each deal, of which there is at least one.
 
     The deals are independent of each other; the matches of one deal are not, so the interval is
@@ -139,4 +141,4 @@ def rate(shares: Sequence[float]) -> Rate:
     count = len(shares)
     mean = sum(shares) / count
     spread = sum((share - mean) ** 2 for share in shares) / max(1, count - 1)
-    return Rate(mean, _Z95 * sqrt(spread / count))
+    return Estimate(mean, _Z95 * sqrt(spread / count))

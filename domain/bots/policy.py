@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from domain.bots.strength import BEATS, MATES, PLAIN, RANK, Packed
+from domain.bots.packed_cards import BEATERS_OF, PLAIN, RANK_INDEX, SAME_RANK, Packed
 
 Plan: TypeAlias = list[tuple[Packed, Packed]]
 """What to beat with what: (attack card, card)."""
@@ -21,7 +21,7 @@ _FAR: Final = 1e9
 
 
 @dataclass(frozen=True, slots=True)
-class Worths:
+class Prices:
     """Prices in one phase of a match, in units of nothing but each other.
 
     A plain card is worth ``plain`` for each rank above ``middle``; a trump ``trump``, and
@@ -51,16 +51,16 @@ class Worths:
             bit: self.plain * (rank - self.middle)
             if bit & PLAIN
             else max(ace, self.trump + self.trump_rank * (rank - 6))
-            for bit, rank in RANK.items()
+            for bit, rank in RANK_INDEX.items()
         }
 
 
-class Phase:
+class PhasePolicy:
     """A way to play in one phase: which card to lead, throw in or beat with, and when to take."""
 
     __slots__ = ("_give", "_pair", "_press", "_quiet", "_throw", "_worth", "_worths")
 
-    def __init__(self, worths: Worths, press: float) -> None:
+    def __init__(self, worths: Prices, press: float) -> None:
         """Play by these worths.
 
         ``press``: how much rather a card is thrown in that seems to cost the defender a trump.
@@ -82,7 +82,7 @@ class Phase:
             price = worth[card]
             if price - 2 * pair >= least:
                 break  # no rank from here on has mates enough
-            mates = hand & MATES[card]
+            mates = hand & SAME_RANK[card]
             if card & PLAIN:
                 price -= pair * ((mates & PLAIN).bit_count() - 1)
             if price < least:
@@ -125,7 +125,7 @@ class Phase:
         whether the defender may.
         """
         plan, value = self._beat(hand, unbeaten, ranks)
-        passed_on = hand & MATES[unbeaten[0]] if transfer else 0
+        passed_on = hand & SAME_RANK[unbeaten[0]] if transfer else 0
         if not plan and not passed_on:
             return plan
         taken = self._taken(table)
@@ -145,7 +145,7 @@ class Phase:
         plan: Plan = []
         value = 0.0
         for target in unbeaten if len(unbeaten) == 1 else sorted(unbeaten, reverse=True):
-            options = BEATS[target] & hand
+            options = BEATERS_OF[target] & hand
             if not options:
                 return [], -_FAR
             card = options & -options
@@ -158,7 +158,7 @@ class Phase:
                     price = worth[card]
             plan.append((target, card))
             hand ^= card
-            ranks |= MATES[card]
+            ranks |= SAME_RANK[card]
             value -= price
         return plan, value
 
@@ -178,15 +178,15 @@ class Policy:
 
     __slots__ = ("_early", "_end", "_few", "_late")
 
-    def __init__(self, end: Worths, late: Worths, early: Worths, *, few: int, press: float) -> None:
+    def __init__(self, end: Prices, late: Prices, early: Prices, *, few: int, press: float) -> None:
         """Play by these worths: with no stock, with up to ``few`` cards in it, and with more.
 
         ``press`` as for `Phase`.
         """
-        self._end, self._late, self._early = (Phase(w, press) for w in (end, late, early))
+        self._end, self._late, self._early = (PhasePolicy(w, press) for w in (end, late, early))
         self._few = few
 
-    def at(self, stock: int) -> Phase:
+    def at(self, stock: int) -> PhasePolicy:
         """How to play with so many cards in the stock."""
         if not stock:
             return self._end
@@ -194,7 +194,7 @@ class Policy:
 
 
 NORMAL: Final = Policy(
-    end=Worths(
+    end=Prices(
         plain=1.2,
         middle=12.0,
         trump=1.5,
@@ -207,7 +207,7 @@ NORMAL: Final = Policy(
         quiet=0.3,
         transfer=0.0,
     ),
-    late=Worths(
+    late=Prices(
         plain=0.5,
         middle=15.1,
         trump=2.5,
@@ -220,7 +220,7 @@ NORMAL: Final = Policy(
         quiet=0.3,
         transfer=-1.3,
     ),
-    early=Worths(
+    early=Prices(
         plain=0.3,
         middle=10.1,
         trump=13.5,

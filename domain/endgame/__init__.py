@@ -5,27 +5,27 @@ it.
 """
 
 from domain.endgame.position import (
-    Ending,
-    Move,
+    EndgameMove,
+    EndgameResult,
     MoveKind,
     Position,
     Role,
+    apply_move,
     legal_moves,
-    play,
 )
-from domain.endgame.solve import MoveValue, Solution, Value, evaluate_moves, solve
+from domain.endgame.solver import MoveValue, Solution, Value, evaluate_moves, solve
 
 __all__ = [
-    "Ending",
-    "Move",
+    "EndgameMove",
+    "EndgameResult",
     "MoveKind",
     "MoveValue",
     "Position",
     "Role",
     "Solution",
     "Value",
+    "apply_move",
     "evaluate_moves",
     "legal_moves",
-    "play",
     "solve",
 ]

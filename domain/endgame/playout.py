@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from domain.endgame.position import (
     SUIT,
-    Ending,
-    Move,
+    EndgameMove,
+    EndgameResult,
     MoveKind,
     Position,
     Role,
+    apply_move,
     legal_moves,
-    play,
 )
 
 
-def playout(position: Position) -> Ending:
+def playout(position: Position) -> EndgameResult:
     """Result if both seats play cheap cards, defend when they can and throw no trumps in.
 
     Ends, since R9.5 ends every match.
     """
-    state: Position | Ending = position
+    state: Position | EndgameResult = position
     while isinstance(state, Position):
-        state = play(state, plain_move(state))
+        state = apply_move(state, plain_move(state))
     return state
 
 
-def plain_move(position: Position) -> Move:
+def plain_move(position: Position) -> EndgameMove:
     """The move that the plain player makes."""
     moves = legal_moves(position)
     trumps = SUIT << 13 * position.trump_suit
 
-    def price(move: Move) -> tuple[bool, int, int]:
+    def price(move: EndgameMove) -> tuple[bool, int, int]:
         return bool(move.card & trumps), (move.card.bit_length() - 1) % 13, move.card
 
     cards = [move for move in moves if move.card]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
-QUIET_BOUTS_LIMIT = 50
+BOUTS_WITHOUT_DISCARD_MAX = 50
 """R9.5: so many bouts in a row without a discard are a draw."""
 
 SUIT = (1 << 13) - 1
@@ -39,7 +39,7 @@ class MoveKind(IntEnum):
     WAIT = 6
 
 
-class Move(NamedTuple):
+class EndgameMove(NamedTuple):
     """One move; ``card`` and ``target`` (the attack card that a DEFEND beats) are cards' bits."""
 
     kind: MoveKind
@@ -47,7 +47,7 @@ class Move(NamedTuple):
     target: int = 0
 
 
-class Ending(NamedTuple):
+class EndgameResult(NamedTuple):
     """The match is over: the seat that won, or None for a draw."""
 
     winner: int | None
@@ -90,7 +90,7 @@ class Position:
             or cards.bit_count() != sum(p.bit_count() for p in parts)
         ):
             raise ValueError("each card lies in one place, as a bit of 1 << 0 to 1 << 51")
-        if not 0 <= self.trump_suit <= 3 or not 0 <= self.quiet_bouts < QUIET_BOUTS_LIMIT:
+        if not 0 <= self.trump_suit <= 3 or not 0 <= self.quiet_bouts < BOUTS_WITHOUT_DISCARD_MAX:
             raise ValueError("trump_suit is 0 to 3 and quiet_bouts 0 to 49")
         if self.attacker_seat == self.defender_seat:
             raise ValueError("attacker and defender are different seats")
@@ -127,7 +127,7 @@ class Position:
         return bool(self.attacker_hand) and self.attack_cards_allowed() > 0
 
 
-def bits(cards: int) -> Iterator[int]:
+def single_cards(cards: int) -> Iterator[int]:
     """Single-card masks of a set, lowest card number first."""
     while cards:
         card = cards & -cards
@@ -148,32 +148,36 @@ def beaters(card: int, trump_suit: int) -> int:
     return higher if suit == trump_suit else higher | SUIT << 13 * trump_suit
 
 
-def legal_moves(position: Position) -> list[Move]:
+def legal_moves(position: Position) -> list[EndgameMove]:
     """Moves of the seat to move (R4–R7), WAIT where the attacker may leave it to the defender."""
     p = position
     if p.turn is Role.DEFENDER:
         return _defender_moves(p)
     table = p.unbeaten | p.beaten
     if not table:
-        return [Move(MoveKind.ATTACK, card) for card in bits(p.attacker_hand)]
+        return [EndgameMove(MoveKind.ATTACK, card) for card in single_cards(p.attacker_hand)]
     moves = []
     if p.attack_cards_allowed() > 0:
-        moves = [Move(MoveKind.ATTACK, card) for card in bits(p.attacker_hand & same_ranks(table))]
+        moves = [
+            EndgameMove(MoveKind.ATTACK, card)
+            for card in single_cards(p.attacker_hand & same_ranks(table))
+        ]
     idle = MoveKind.PASS if p.taking or not p.unbeaten else MoveKind.WAIT
-    return [*moves, Move(idle)]
+    return [*moves, EndgameMove(idle)]
 
 
-def _defender_moves(p: Position) -> list[Move]:
+def _defender_moves(p: Position) -> list[EndgameMove]:
     moves = [
-        Move(MoveKind.DEFEND, card, target)
-        for target in bits(p.unbeaten)
-        for card in bits(p.defender_hand & beaters(target, p.trump_suit))
+        EndgameMove(MoveKind.DEFEND, card, target)
+        for target in single_cards(p.unbeaten)
+        for card in single_cards(p.defender_hand & beaters(target, p.trump_suit))
     ]
     if can_transfer(p):
         moves += [
-            Move(MoveKind.TRANSFER, card) for card in bits(p.defender_hand & same_ranks(p.unbeaten))
+            EndgameMove(MoveKind.TRANSFER, card)
+            for card in single_cards(p.defender_hand & same_ranks(p.unbeaten))
         ]
-    return [*moves, Move(MoveKind.TAKE)]
+    return [*moves, EndgameMove(MoveKind.TAKE)]
 
 
 def can_transfer(position: Position) -> bool:
@@ -184,7 +188,7 @@ def can_transfer(position: Position) -> bool:
     return bool(open_ and count <= min(p.attack_limit, p.attacker_hand.bit_count()))
 
 
-def play(position: Position, move: Move) -> Position | Ending:
+def apply_move(position: Position, move: EndgameMove) -> Position | EndgameResult:
     """The position after a move, the bout closed where R7 says so. ValueError if not legal."""
     p = position
     if move not in legal_moves(p):
@@ -218,7 +222,7 @@ def play(position: Position, move: Move) -> Position | Ending:
 
 def _settle(
     p: Position, attacker: int, defender: int, unbeaten: int, beaten: int, *, taking: bool
-) -> Position | Ending:
+) -> Position | EndgameResult:
     """The same bout with new places of the cards, closed if R7.3 says so."""
     pairs = beaten.bit_count() // 2
     room = min(p.attack_limit, defender.bit_count() + pairs) - pairs - unbeaten.bit_count()
@@ -238,28 +242,30 @@ def _settle(
     )
 
 
-def _taken(p: Position) -> Position | Ending:
+def _taken(p: Position) -> Position | EndgameResult:
     return _next_bout(p, p.attacker_hand, p.defender_hand | p.unbeaten | p.beaten, discarded=False)
 
 
-def _beaten(p: Position) -> Position | Ending:
+def _beaten(p: Position) -> Position | EndgameResult:
     return _next_bout(p, p.attacker_hand, p.defender_hand, discarded=True)
 
 
-def _next_bout(p: Position, attacker: int, defender: int, *, discarded: bool) -> Position | Ending:
+def _next_bout(
+    p: Position, attacker: int, defender: int, *, discarded: bool
+) -> Position | EndgameResult:
     """Read the result (R9), else open the next bout.
 
     Roles swap after a defence and stay after a take (R7.1, R7.2).
     """
     if not attacker or not defender:
         if attacker:
-            return Ending(p.defender_seat)
+            return EndgameResult(p.defender_seat)
         if defender or not p.draw_allowed:
-            return Ending(p.attacker_seat)
-        return Ending(None)
+            return EndgameResult(p.attacker_seat)
+        return EndgameResult(None)
     quiet = 0 if discarded else p.quiet_bouts + 1
-    if quiet >= QUIET_BOUTS_LIMIT:
-        return Ending(None)
+    if quiet >= BOUTS_WITHOUT_DISCARD_MAX:
+        return EndgameResult(None)
     fresh = replace(
         p,
         attacker_hand=attacker,

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from domain.cards import bit
-from domain.endgame import Ending, MoveKind, Position, Value, play, solve
-from domain.endgame import Move as EndgameMove
-from domain.endgame.standing import position_of
+from domain.endgame import EndgameMove, EndgameResult, MoveKind, Position, Value, apply_move, solve
+from domain.endgame.conversion import position_from_match
 from domain.match.fold import Match
 from domain.match.state import State
 from durak.v1.events_pb2 import ActorKind, Event, Record
@@ -19,7 +18,7 @@ from durak.v1.table_pb2 import PHASE_PLAYING
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedMove:
     """A move as it was made, at this version, and where: None on a tricky table."""
 
     version: int
@@ -30,7 +29,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class MoveReview:
     """What a move did to its seat's result; None where that is not proven.
 
     ``before``: what the best move reached, ``after``: what this one did. ``better`` is given where
@@ -42,7 +41,7 @@ class Judged:
     better: EndgameMove | None = None
 
 
-def endings_in(records: Iterable[Record]) -> list[Played]:
+def endgame_moves(records: Iterable[Record]) -> list[PlayedMove]:
     """The moves of a match that were made with two seats in play and an empty stock, in order.
 
     ``records`` are all of its records. Raises CorruptLogError for what makes no match.
@@ -53,24 +52,24 @@ def endings_in(records: Iterable[Record]) -> list[Played]:
         if _is_ending(match):
             move = _move_of(record.event)
             if move is not None:
-                found.append(_played(match, record, *move))
+                found.append(_played_move(match, record, *move))
         match.apply(record)
     return found
 
 
-def judge(played: Played, budget: int) -> Judged:
+def review_move(played: PlayedMove, budget: int) -> MoveReview:
     """What a move did to the result, visiting at most ``budget`` positions before it and after."""
     position = played.position
     if position is None:
-        return Judged()
+        return MoveReview()
     best = solve(position, budget=budget)
     if not best.exact:
-        return Judged()
+        return MoveReview()
     if best.value is Value.LOSS or played.move == best.best_move:
-        return Judged(best.value, best.value)
+        return MoveReview(best.value, best.value)
     after = _value_after(position, played.move, budget)
     better = best.best_move if after is not None and after < best.value else None
-    return Judged(best.value, after, better)
+    return MoveReview(best.value, after, better)
 
 
 def _is_ending(match: State) -> bool:
@@ -95,17 +94,17 @@ def _move_of(event: Event) -> tuple[int, EndgameMove] | None:
     return None
 
 
-def _played(match: State, record: Record, seat: int, move: EndgameMove) -> Played:
+def _played_move(match: State, record: Record, seat: int, move: EndgameMove) -> PlayedMove:
     by_clock = record.actor_kind == ActorKind.ACTOR_KIND_CLOCK
-    position = None if match.table.tricky else position_of(match, seat)
-    return Played(record.version, seat, move, by_clock, position)
+    position = None if match.table.tricky else position_from_match(match, seat)
+    return PlayedMove(record.version, seat, move, by_clock, position)
 
 
 def _value_after(position: Position, move: EndgameMove, budget: int) -> Value | None:
     """What the seat that makes a move reaches by it, if that is proven."""
     mover = position.seat_to_move
-    after = play(position, move)
-    if isinstance(after, Ending):
+    after = apply_move(position, move)
+    if isinstance(after, EndgameResult):
         if after.winner is None:
             return Value.DRAW
         return Value.WIN if after.winner == mover else Value.LOSS

@@ -21,7 +21,7 @@ after beating
 
 from __future__ import annotations
 
-from domain.endgame.position import beaters, bits, same_ranks
+from domain.endgame.position import beaters, same_ranks, single_cards
 
 FAR = 1 << 30
 """Deeper than any path: depends on no position above."""
@@ -45,7 +45,9 @@ class Search:
     ) -> None:
         """Prepare for all ``cards`` in play; see ``limit`` for ``first_limit``."""
         trumps = ((1 << 13) - 1) << 13 * trump_suit
-        order = sorted(bits(cards), key=lambda c: (bool(c & trumps), (c.bit_length() - 1) % 13, c))
+        order = sorted(
+            single_cards(cards), key=lambda c: (bool(c & trumps), (c.bit_length() - 1) % 13, c)
+        )
         self.bit_of = {card: 1 << i for i, card in enumerate(order)}
         self.beats = {self.bit_of[c]: self.pack(beaters(c, trump_suit) & cards) for c in order}
         self.mates = {self.bit_of[c]: self.pack(same_ranks(c) & cards) for c in order}
@@ -62,12 +64,12 @@ class Search:
 
     def pack(self, cards: int) -> int:
         """Mask of this search for a mask of 52 cards."""
-        return sum(self.bit_of[card] for card in bits(cards))
+        return sum(self.bit_of[card] for card in single_cards(cards))
 
     def ranks_on(self, table: int) -> int:
         """Cards whose rank lies on the table."""
         ranks = 0
-        for card in bits(table):
+        for card in single_cards(table):
             ranks |= self.mates[card]
         return ranks
 
@@ -206,9 +208,9 @@ class Search:
     def covers(self, defender: int, unbeaten: int) -> set[int]:
         """Sets of the defender's cards that beat all of ``unbeaten``, one each (R4.2)."""
         found = {0}
-        for target in bits(unbeaten):
+        for target in single_cards(unbeaten):
             choice = self.beats[target] & defender
-            found = {used | card for used in found for card in bits(choice & ~used)}
+            found = {used | card for used in found for card in single_cards(choice & ~used)}
         return found
 
     def taken(self, attacker: int, fitting: int, room: int, everything: int, goal: int) -> bool:

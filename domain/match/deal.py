@@ -33,7 +33,7 @@ def deal_key(server_seed: bytes, match_id: bytes, client_seeds: Sequence[bytes])
     return hmac.digest(server_seed, message, "sha256")
 
 
-class Draws:
+class UniformNumbers:
     """Uniform random numbers from the stream of a deal key.
 
     The stream is HMAC-SHA256(key, block number as 8 bytes big-endian) for block 0, 1, ..., read as
@@ -63,7 +63,7 @@ def _words(key: bytes) -> Iterator[int]:
         block += 1
 
 
-def shuffle(deck: list[Card], draws: Draws) -> None:
+def shuffle(deck: list[Card], draws: UniformNumbers) -> None:
     """Shuffle a deck in place: Fisher-Yates from the last index down to 1."""
     for last in range(len(deck) - 1, 0, -1):
         chosen = draws.below(last + 1)
@@ -85,7 +85,7 @@ def deal(
 ) -> Deal:
     """Shuffle and deal to as many seats as there are client seeds (R3.1 to R3.4)."""
     seats = len(client_seeds)
-    draws = Draws(deal_key(server_seed, match_id, client_seeds))
+    draws = UniformNumbers(deal_key(server_seed, match_id, client_seeds))
     deck = deck_cards(deck_size)
     shuffle(deck, draws)
     dealt = HAND_SIZE * seats

@@ -22,7 +22,7 @@ from domain.cards import (
     mask_of,
 )
 from domain.match.deal import HAND_SIZE
-from domain.match.payouts import Result
+from domain.match.payouts import MatchResult
 from domain.match.state import (
     ATTACK_CARDS_MAX,
     ATTACK_CARDS_MAX_OPENING,
@@ -450,7 +450,7 @@ class Match(State):
 
     def _end(self, outcome: Outcome.ValueType, durak: int = NOBODY, leaver: int = NOBODY) -> None:
         self.due = _FINISH
-        self.ending = Result(outcome, durak, leaver)
+        self.ending = MatchResult(outcome, durak, leaver)
 
     def _on_finished(self, event: Finished) -> None:
         cancelling = self.phase == PHASE_WAITING and self.version > 1

@@ -16,7 +16,7 @@ from durak.v1.events_pb2 import (
 )
 
 
-class Result(NamedTuple):
+class MatchResult(NamedTuple):
     """How a match ended; ``durak`` and ``leaver`` are seats, -1 where there is none."""
 
     outcome: Outcome.ValueType
@@ -24,14 +24,16 @@ class Result(NamedTuple):
     leaver: int = -1
 
 
-def result_event(table: Table, result: Result, places: Sequence[tuple[int, int]]) -> Finished:
+def finished_event(
+    table: Table, result: MatchResult, places: Sequence[tuple[int, int]]
+) -> Finished:
     """The `Finished` event of a result.
 
     ``places`` are (place, seat) of the seats that went out, in the order of R12.4: by place, seats
     that share one in the drawing order of their bout.
     """
     taken = [seat for seat, occupant in enumerate(table.seats) if occupant is not None]
-    shares = shares_of(table.settings.stake_coins, taken, result, places)
+    shares = bank_shares(table.settings.stake_coins, taken, result, places)
     place_of = _places(taken, result, places)
     return Finished(
         outcome=result.outcome,
@@ -46,7 +48,7 @@ def result_event(table: Table, result: Result, places: Sequence[tuple[int, int]]
 
 
 def _places(
-    taken: Sequence[int], result: Result, places: Sequence[tuple[int, int]]
+    taken: Sequence[int], result: MatchResult, places: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
     """Seat to place. Empty where the match was no card result (R9.6)."""
     if result.outcome not in (OUTCOME_PLAYED_OUT, OUTCOME_DRAW):
@@ -56,8 +58,8 @@ def _places(
     return {seat: place_of.get(seat, last) for seat in taken}
 
 
-def shares_of(
-    stake: int, taken: Sequence[int], result: Result, places: Sequence[tuple[int, int]]
+def bank_shares(
+    stake: int, taken: Sequence[int], result: MatchResult, places: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
     """Coins that each seat gets back; they always sum to the bank, ``stake * len(taken)``."""
     if not stake:

@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from domain.cards import NO_CARD, Card, CardMask, lowest_plain_first
 from domain.match.deal import HAND_SIZE
-from domain.match.payouts import Result, result_event
+from domain.match.payouts import MatchResult, finished_event
 from domain.match.table import MICROSECONDS, Table
 from durak.v1.events_pb2 import (
     OUTCOME_CANCELLED,
@@ -142,7 +142,7 @@ class State:
         # Time and end.
         self.timeouts: list[int] = []
         self.timed_out = NOBODY
-        self.ending: Result | None = None
+        self.ending: MatchResult | None = None
         self.result: Finished | None = None
 
     @property
@@ -253,8 +253,8 @@ class State:
 
     def result_due(self) -> Finished:
         """The result when `Due.FINISH`, or of closing the table when nothing is dealt (R3.0)."""
-        ending = self.ending or Result(OUTCOME_CANCELLED)
-        return result_event(self.table, ending, self.places)
+        ending = self.ending or MatchResult(OUTCOME_CANCELLED)
+        return finished_event(self.table, ending, self.places)
 
     def player_of(self, play_version: int) -> int | None:
         """Who made this play of the running bout, or None if it is none (R11.3)."""

@@ -110,7 +110,7 @@ def seats_in(mask: int) -> list[int]:
     return [seat for seat in range(mask.bit_length()) if mask >> seat & 1]
 
 
-def summary(match: Match) -> MatchSummary:
+def match_summary(match: Match) -> MatchSummary:
     """The match as lists show it: public facts, as of the last change of phase or seats."""
     face = TableView.FromString(match.table.face)
     return MatchSummary(

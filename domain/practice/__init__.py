@@ -3,18 +3,26 @@
 `parse` a puzzle from its plain data, `start` its match, and `attempt` a choice in it.
 """
 
-from domain.practice.attempt import Attempt, attempt, choice_of
-from domain.practice.puzzle import OPPONENT, YOU, Puzzle, PuzzleError, Started, parse, start
+from domain.practice.attempt import Attempt, find_choice, make_attempt
+from domain.practice.puzzle import (
+    OPPONENT,
+    PLAYER,
+    Puzzle,
+    PuzzleError,
+    PuzzleMatch,
+    parse_puzzle,
+    start_puzzle,
+)
 
 __all__ = [
     "OPPONENT",
-    "YOU",
+    "PLAYER",
     "Attempt",
     "Puzzle",
     "PuzzleError",
-    "Started",
-    "attempt",
-    "choice_of",
-    "parse",
-    "start",
+    "PuzzleMatch",
+    "find_choice",
+    "make_attempt",
+    "parse_puzzle",
+    "start_puzzle",
 ]

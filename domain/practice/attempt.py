@@ -7,21 +7,21 @@ from typing import Final
 
 from domain.cards import RANK_OF, SUIT_MASK
 from domain.endgame import (
-    Ending,
+    EndgameMove,
+    EndgameResult,
     MoveKind,
     Position,
     Value,
     evaluate_moves,
     legal_moves,
 )
-from domain.endgame import Move as EndgameMove
-from domain.endgame import play as advance
+from domain.endgame import apply_move as advance
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
 from domain.match.view import table_view
-from domain.practice.notation import to_contract
-from domain.practice.puzzle import YOU, Puzzle, Started, play
+from domain.practice.notation import to_move_message
+from domain.practice.puzzle import PLAYER, Puzzle, PuzzleMatch, play_move
 from durak.v1.events_pb2 import Record
 from durak.v1.table_pb2 import Move, TableView
 
@@ -46,22 +46,22 @@ class Attempt:
     continuation: tuple[Record, ...]
 
 
-def choice_of(started: Started, wanted: Move | None) -> EndgameMove | Refusal | None:
+def find_choice(started: PuzzleMatch, wanted: Move | None) -> EndgameMove | Refusal | None:
     """The choice that a move of the contract (None: to wait) is; why it is not allowed.
 
     None where waiting is not among the choices.
     """
     for choice in legal_moves(started.position):
-        if to_contract(choice) == wanted:
+        if to_move_message(choice) == wanted:
             return choice
     if wanted is None:
         return None
-    refusal = decide(started.match, YOU, wanted)
+    refusal = decide(started.match, PLAYER, wanted)
     assert isinstance(refusal, Refusal), "a legal move is among the choices"
     return refusal
 
 
-def attempt(puzzle: Puzzle, started: Started, choice: EndgameMove) -> Attempt:
+def make_attempt(puzzle: Puzzle, started: PuzzleMatch, choice: EndgameMove) -> Attempt:
     """Make a choice, and play on to the end as both sides do best.
 
     Takes as long as the solver does for each move of the line; the started match is not changed.
@@ -70,10 +70,10 @@ def attempt(puzzle: Puzzle, started: Started, choice: EndgameMove) -> Attempt:
     line = _Line(started)
     steps = line.make(choice)
     steps += line.run(until=line.you_have_to_choose)
-    view = table_view(line.match, YOU)
+    view = table_view(line.match, PLAYER)
     view.ClearField("time")
     view.ClearField("deadline")
-    opponent_hand = line.match.hands[1 - YOU]
+    opponent_hand = line.match.hands[1 - PLAYER]
     return Attempt(
         right=choice in puzzle.right,
         value=values[choice].value,
@@ -88,17 +88,17 @@ def attempt(puzzle: Puzzle, started: Started, choice: EndgameMove) -> Attempt:
 class _Line:
     """A match played on by the solver."""
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: PuzzleMatch) -> None:
         self.match: Match = started.match.copy()
-        self._position: Position | Ending = started.position
+        self._position: Position | EndgameResult = started.position
 
     def make(self, move: EndgameMove) -> list[Record]:
         """Make the move of whoever is to move. Waiting makes no event."""
         assert isinstance(self._position, Position)
         seat = self._position.seat_to_move
         self._position = advance(self._position, move)
-        wanted = to_contract(move)
-        return [] if wanted is None else play(self.match, seat, wanted)
+        wanted = to_move_message(move)
+        return [] if wanted is None else play_move(self.match, seat, wanted)
 
     def run(self, until: Callable[[Position], bool]) -> list[Record]:
         """Play best moves until the match is over, or `until` says so of the position."""
@@ -110,7 +110,7 @@ class _Line:
     @staticmethod
     def you_have_to_choose(position: Position) -> bool:
         """It is your move, there are several, and just waiting is not as good as any."""
-        if position.seat_to_move != YOU or len(legal_moves(position)) == 1:
+        if position.seat_to_move != PLAYER or len(legal_moves(position)) == 1:
             return False
         return _best(position).kind is not MoveKind.WAIT
 

@@ -8,20 +8,19 @@ import re
 from types import MappingProxyType
 from typing import Final
 
-from domain.bots.playing import passing
-from domain.cards import CARDS, Card, bit, name
-from domain.endgame import Move as EndgameMove
-from domain.endgame import MoveKind
+from domain.cards import CARDS, Card, bit, card_name
+from domain.endgame import EndgameMove, MoveKind
+from domain.match.move_messages import pass_turn
 from durak.v1.table_pb2 import AttackMove, DefendMove, Move, TakeMove, TransferMove
 
-CARD_NAMED: Final = MappingProxyType({name(card): card for card in CARDS})
+CARD_NAMED: Final = MappingProxyType({card_name(card): card for card in CARDS})
 _WORDS: Final = MappingProxyType(
     {"take": MoveKind.TAKE, "pass": MoveKind.PASS, "wait": MoveKind.WAIT}
 )
 _BEAT: Final = re.compile(r"(\S+) x (\S+)")
 
 
-def read(text: str) -> EndgameMove:
+def parse_move(text: str) -> EndgameMove:
     """The move that a text means. Raises KeyError for a card that does not exist."""
     if text in _WORDS:
         return EndgameMove(_WORDS[text])
@@ -33,7 +32,7 @@ def read(text: str) -> EndgameMove:
     return EndgameMove(MoveKind.ATTACK, bit(CARD_NAMED[text]))
 
 
-def to_contract(move: EndgameMove) -> Move | None:
+def to_move_message(move: EndgameMove) -> Move | None:
     """The move of the contract; None for waiting, which is no move of a match."""
     card = _card(move.card)
     match move.kind:
@@ -46,7 +45,7 @@ def to_contract(move: EndgameMove) -> Move | None:
         case MoveKind.TAKE:
             return Move(take=TakeMove())
         case MoveKind.PASS:
-            return passing()
+            return pass_turn()
         case MoveKind.WAIT:
             return None
 

@@ -7,25 +7,24 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from domain.cards import SUIT_SYMBOLS, CardMask, mask_of
-from domain.endgame import Move as EndgameMove
-from domain.endgame import Position
-from domain.endgame.standing import position_of
+from domain.endgame import EndgameMove, Position
+from domain.endgame.conversion import position_from_match
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
 from domain.match.seating import open_table
-from domain.practice.notation import CARD_NAMED, read, to_contract
-from domain.practice.past import Bout, past_of
+from domain.practice.deal_reconstruction import Bout, reconstruct_deal
+from domain.practice.notation import CARD_NAMED, parse_move, to_move_message
 from durak.v1.events_pb2 import Event, Record, SeatTaken
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import AttackMove, DefendMove, Move, TakeMove
 
-YOU: Final = 0
+PLAYER: Final = 0
 OPPONENT: Final = 1
 TEXTS: Final = ("title", "question", "right")
 DIFFICULTY_MAX: Final = 5
 _NAMESPACE: Final = uuid.UUID("5f0c8a52-4b5e-5a0e-9d5c-7a4d1f3b2c10")
-_SEATS: Final = MappingProxyType({"you": YOU, "opponent": OPPONENT})
+_SEATS: Final = MappingProxyType({"you": PLAYER, "opponent": OPPONENT})
 # The deal of a practice match is made for its puzzle, so no seed stands behind it.
 _SERVER_SEED: Final = bytes(32)
 _IDLE_LIMIT_SECONDS: Final = 86_400
@@ -56,14 +55,14 @@ class Puzzle:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class PuzzleMatch:
     """A puzzle's match where you have to choose, and the same for the solver."""
 
     match: Match
     position: Position
 
 
-def parse(puzzle_id: str, data: Mapping[str, Any]) -> Puzzle:
+def parse_puzzle(puzzle_id: str, data: Mapping[str, Any]) -> Puzzle:
     """A puzzle from its plain data, as docs/practice-and-rules.md describes them.
 
     Raises PuzzleError.
@@ -82,7 +81,7 @@ def parse(puzzle_id: str, data: Mapping[str, Any]) -> Puzzle:
             draw_allowed=data.get("draw_allowed", True),
             hands=(_hand(data["you"]), _hand(data["opponent"])),
             bout=tuple(_play(text) for text in data.get("bout", ())),
-            right=frozenset(read(text) for text in data["right"]),
+            right=frozenset(parse_move(text) for text in data["right"]),
             texts=data["texts"],
         )
     except (KeyError, ValueError) as error:
@@ -101,33 +100,33 @@ def _hand(text: str) -> CardMask:
 
 def _play(text: str) -> tuple[int, EndgameMove]:
     who, _, move = text.partition(": ")
-    return _SEATS[who], read(move)
+    return _SEATS[who], parse_move(move)
 
 
-def start(puzzle: Puzzle) -> Started:
+def start_puzzle(puzzle: Puzzle) -> PuzzleMatch:
     """Fold the puzzle's match from its deal up to the choice. Raises PuzzleError."""
     hands = list(puzzle.hands)
     for seat, move in puzzle.bout:
         hands[seat] |= move.card
-    leader = puzzle.bout[0][0] if puzzle.bout else YOU
+    leader = puzzle.bout[0][0] if puzzle.bout else PLAYER
     try:
-        past = past_of(hands, leader, puzzle.trump_suit, puzzle.deck)
+        past = reconstruct_deal(hands, leader, puzzle.trump_suit, puzzle.deck)
     except ValueError as error:
         raise PuzzleError(f"{puzzle.id}: {error}") from error
     match = _seated(puzzle)
-    store(match, [Event(dealt=past.dealt)])
+    append_events(match, [Event(dealt=past.dealt)])
     for bout in past.bouts:
         _play_bout(match, bout)
     for seat, move in puzzle.bout:
-        wanted = to_contract(move)
+        wanted = to_move_message(move)
         if wanted is not None:
-            play(match, seat, wanted)
+            play_move(match, seat, wanted)
     if tuple(match.hands) != puzzle.hands or match.stock or match.result is not None:
         raise PuzzleError(f"{puzzle.id}: the bout does not lead to this position")
-    return Started(match, position_of(match, YOU))
+    return PuzzleMatch(match, position_from_match(match, PLAYER))
 
 
-def store(match: Match, events: list[Event]) -> list[Record]:
+def append_events(match: Match, events: list[Event]) -> list[Record]:
     """Fold events into a practice match as records, and give these; they have no time."""
     records = []
     for event in events:
@@ -137,12 +136,12 @@ def store(match: Match, events: list[Event]) -> list[Record]:
     return records
 
 
-def play(match: Match, seat: int, move: Move) -> list[Record]:
+def play_move(match: Match, seat: int, move: Move) -> list[Record]:
     """Make a move that must be legal."""
     events = decide(match, seat, move)
     if isinstance(events, Refusal):
         raise PuzzleError(f"seat {seat} cannot play {move}: {events.clause}")
-    return store(match, events)
+    return append_events(match, events)
 
 
 def _seated(puzzle: Puzzle) -> Match:
@@ -168,20 +167,22 @@ def _seated(puzzle: Puzzle) -> Match:
     match = Match()
     match.apply(Record(match_id=match_id, version=1, event=opened[0]))
     for who, seat in _SEATS.items():
-        store(match, [Event(seat_taken=SeatTaken(seat=seat, player_id=who, display_name=who))])
+        append_events(
+            match, [Event(seat_taken=SeatTaken(seat=seat, player_id=who, display_name=who))]
+        )
     return match
 
 
 def _play_bout(match: Match, bout: Bout) -> None:
-    play(match, bout.attacker, Move(attack=AttackMove(card=bout.card)))
+    play_move(match, bout.attacker, Move(attack=AttackMove(card=bout.card)))
     answer = (
         Move(take=TakeMove())
         if bout.beater is None
         else Move(defend=DefendMove(attack_card=bout.card, card=bout.beater))
     )
-    play(match, match.defender, answer)
+    play_move(match, match.defender, answer)
     if match.attacks:  # the attacker may still throw in
-        play(match, bout.attacker, _PASS)
+        play_move(match, bout.attacker, _PASS)
 
 
-_PASS: Final = to_contract(read("pass")) or Move()
+_PASS: Final = to_move_message(parse_move("pass")) or Move()

@@ -113,7 +113,7 @@ class BotRunner:
         level = occupant.bot_level
         seed = bots.move_seed(occupant.bot_seed, match.version)
         if level in _QUICK:
-            return bots.choose(level, view, history, seed)
+            return bots.choose_move(level, view, history, seed)
         try:
             move = await self._thinkers.think(
                 self._matches.config.bot_think_seconds,
@@ -130,7 +130,7 @@ class BotRunner:
         else:
             return Move.FromString(move)
         self._matches.counters.bot_moves_unthought += 1
-        return bots.choose(BotLevel.BOT_LEVEL_NORMAL, view, history, seed)
+        return bots.choose_move(BotLevel.BOT_LEVEL_NORMAL, view, history, seed)
 
     def _report(self, live: LiveMatch, error: str) -> None:
         """Log that a bot moves as a normal one, for want of a thought."""

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from domain.bots import BOTS
-from domain.bots.arena import Deal, play_deal, rate
+from domain.bots.arena import DealResult, estimate, play_deal
 from domain.match.refusal import Refusal
 from domain.match.seating import complete_settings
 from durak.v1.settings_pb2 import Settings
@@ -44,7 +44,7 @@ def arena(challenger: str, others: str, **given: Any) -> None:  # noqa: ANN401 -
     deals = -(-given["matches"] // settings.seats)
     workers = given["workers"] or os.cpu_count() or 1
     console = new_console()
-    played: list[Deal] = []
+    played: list[DealResult] = []
     with _progress() as progress:
         task = progress.add_task(f"{challenger} – {others}", total=deals * settings.seats)
         for some in _play(settings, (challenger, others), given["seed"], deals, workers):
@@ -66,11 +66,11 @@ def _progress() -> Progress:
 
 def _play(
     settings: Settings, levels: tuple[str, str], seed: int, deals: int, workers: int
-) -> Iterator[list[Deal]]:
+) -> Iterator[list[DealResult]]:
     """The deals as they are done, a few at a time."""
     spawn = multiprocessing.get_context("spawn")  # gRPC is loaded: never fork
     with ProcessPoolExecutor(workers, spawn, ignore_interrupt) as pool:
-        waiting: set[Future[list[Deal]]] = {
+        waiting: set[Future[list[DealResult]]] = {
             pool.submit(
                 play_deals,
                 settings.SerializeToString(),
@@ -96,14 +96,14 @@ def ignore_interrupt() -> None:
 
 def play_deals(
     settings: bytes, levels: tuple[str, str], seed: int, numbers: Sequence[int]
-) -> list[Deal]:
+) -> list[DealResult]:
     """Play some deals; the work of one process."""
     challenger, others = (BOTS[LEVELS[level]] for level in levels)
     table = Settings.FromString(settings)
     return [play_deal(table, challenger, others, seed=seed, number=number) for number in numbers]
 
 
-def _report(console: Console, title: str, deals: Sequence[Deal]) -> None:
+def _report(console: Console, title: str, deals: Sequence[DealResult]) -> None:
     """Rates of the challenger, each with its 95% confidence interval."""
     matches = sum(deal.matches for deal in deals)
     table = Table(title=f"{title}: {matches} matches, {len(deals)} deals", title_justify="left")
@@ -117,7 +117,7 @@ def _report(console: Console, title: str, deals: Sequence[Deal]) -> None:
         "score (draws half)": [deal.score for deal in deals],
     }
     for name, shares in rows.items():
-        found = rate(shares)
+        found = estimate(shares)
         low, high = max(0.0, found.mean - found.margin), min(1.0, found.mean + found.margin)
         table.add_row(name, f"{found.mean:.1%}", f"{low:.1%} – {high:.1%}")
     console.print(table)

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from domain.audit import audit
 from domain.bots import easy
-from domain.bots.suspicion import illegal_plays
+from domain.bots.legality import illegal_plays
 from domain.match.fold import Match, fold
 from domain.match.view import redact, table_view
 from durak.v1 import match_service_pb2 as api
@@ -130,7 +130,7 @@ class Client:
 
     def choose(self, view: TableView) -> Move | None:
         """The move of an easy bot, where it is this player's turn."""
-        return easy.choose(view, (), 0) if view.your_seat in view.on_clock else None
+        return easy.choose_move(view, (), 0) if view.your_seat in view.on_clock else None
 
 
 class Cheat(Client):

@@ -9,7 +9,7 @@ from uuid import UUID
 import click
 from rich.table import Table
 
-from domain.cards import name
+from domain.cards import card_name
 from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2 import BestResult, ReviewVerdict
 from durak.v1.table_pb2 import Move, TableView
@@ -106,12 +106,15 @@ def _better(move: api.ReviewedMove, translate: Translate) -> str:
 def _move(move: Move, translate: Translate) -> str:
     match move.WhichOneof("kind"):
         case "attack":
-            return translate("review-attack", card=name(move.attack.card))
+            return translate("review-attack", card=card_name(move.attack.card))
         case "defend":
-            laid = {"attack_card": name(move.defend.attack_card), "card": name(move.defend.card)}
+            laid = {
+                "attack_card": card_name(move.defend.attack_card),
+                "card": card_name(move.defend.card),
+            }
             return translate("move-beat", **laid)
         case "transfer":
-            return translate("move-transfer", card=name(move.transfer.card))
+            return translate("move-transfer", card=card_name(move.transfer.card))
         case "take":
             return translate("move-take")
     return translate("move-pass")

@@ -10,7 +10,7 @@ import click
 
 from domain.audit import Cheat
 from domain.audit.transcript import Outcome, Verification, verify
-from domain.cards import Card, name
+from domain.cards import Card, card_name
 from domain.transparency.checkpoint import NoteError, VerifierKey
 
 EXIT_REFUTED: Final = 1
@@ -83,7 +83,7 @@ def _match_name(match_id: bytes) -> str:
 def cheat_line(cheat: Cheat) -> str:
     """An illegal play of a tricky table as one line."""
     caught = f"caught at version {cheat.caught_by}" if cheat.caught_by else "not caught"
-    card = name(cast("Card", cheat.card))
+    card = card_name(cast("Card", cheat.card))
     return f"version {cheat.version}, seat {cheat.seat}: {card} ({cheat.clause}), {caught}"
 
 

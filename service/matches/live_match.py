@@ -21,7 +21,7 @@ from domain.match.consequences import Outcome
 from domain.match.fold import CorruptLogError, Match
 from domain.match.refusal import Refusal
 from domain.match.table import Table
-from domain.match.view import Viewer, redact, seats_in, summary, table_view
+from domain.match.view import Viewer, match_summary, redact, seats_in, table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, TableView
@@ -415,7 +415,7 @@ def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
     return LobbyRow(
         status=match.phase,
         opened_at=to_datetime(match.opened_us),
-        summary=summary(match).SerializeToString(),
+        summary=match_summary(match).SerializeToString(),
         players=tuple(players),
         ended_at=to_datetime(match.time_us) if match.phase == PHASE_ENDED else None,
         opened_by=opened_by,

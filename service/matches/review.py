@@ -4,8 +4,8 @@ import time
 from typing import Final
 
 from domain.endgame import Value
-from domain.endgame.review import Judged, Played
-from domain.practice.notation import to_contract
+from domain.endgame.review import MoveReview, PlayedMove
+from domain.practice.notation import to_move_message
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1.table_pb2 import Phase
@@ -76,18 +76,18 @@ class Reviews:
                     left, judge_move, played, config.review_positions
                 )
             except LateThoughtError:
-                verdict = Judged()
+                verdict = MoveReview()
             judged.append(_message(played, verdict))
         return judged[::-1]
 
 
-def _message(played: Played, judged: Judged) -> api.ReviewedMove:
+def _message(played: PlayedMove, judged: MoveReview) -> api.ReviewedMove:
     better = judged.better
-    better_move = None if better is None else to_contract(better)
+    better_move = None if better is None else to_move_message(better)
     message = api.ReviewedMove(
         version=played.version,
         seat=played.seat,
-        move=to_contract(played.move),
+        move=to_move_message(played.move),
         by_clock=played.by_clock,
         verdict=_verdict(judged),
         before=_RESULTS[judged.before],
@@ -99,7 +99,7 @@ def _message(played: Played, judged: Judged) -> api.ReviewedMove:
     return message
 
 
-def _verdict(judged: Judged) -> api.ReviewVerdict.ValueType:
+def _verdict(judged: MoveReview) -> api.ReviewVerdict.ValueType:
     if judged.before is None or judged.after is None:
         return api.ReviewVerdict.REVIEW_VERDICT_UNDECIDED
     if judged.after < judged.before:

@@ -6,8 +6,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-from domain.endgame import Move as EndgameMove
-from domain.practice import Attempt, Puzzle, Started, attempt, parse, start
+from domain.endgame import EndgameMove
+from domain.practice import Attempt, Puzzle, PuzzleMatch, make_attempt, parse_puzzle, start_puzzle
 
 _PACKAGE: Final = "domain.practice"
 _FOLDER: Final = "puzzles"
@@ -24,7 +24,7 @@ class Puzzles:
         """Read the files, and fold the match of each puzzle up to its choice."""
         found = sorted(read_puzzles(), key=lambda puzzle: (puzzle.difficulty, puzzle.id))
         self.by_id = {puzzle.id: puzzle for puzzle in found}
-        self.started: dict[str, Started] = {puzzle.id: start(puzzle) for puzzle in found}
+        self.started: dict[str, PuzzleMatch] = {puzzle.id: start_puzzle(puzzle) for puzzle in found}
         self._attempt = lru_cache(maxsize=attempts_remembered)(self._think)
         self._thinking = asyncio.Lock()
 
@@ -34,14 +34,14 @@ class Puzzles:
             return await asyncio.to_thread(self._attempt, puzzle.id, choice)
 
     def _think(self, puzzle_id: str, choice: EndgameMove) -> Attempt:
-        return attempt(self.by_id[puzzle_id], self.started[puzzle_id], choice)
+        return make_attempt(self.by_id[puzzle_id], self.started[puzzle_id], choice)
 
 
 def read_puzzles() -> list[Puzzle]:
     """The puzzles of the data files, by name. Raises PuzzleError."""
     folder = files(_PACKAGE).joinpath(_FOLDER)
     return [
-        parse(file.name.removesuffix(_SUFFIX), tomllib.loads(file.read_text("utf-8")))
+        parse_puzzle(file.name.removesuffix(_SUFFIX), tomllib.loads(file.read_text("utf-8")))
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
         if file.name.endswith(_SUFFIX)
     ]

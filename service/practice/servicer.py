@@ -11,8 +11,8 @@ from domain.cards import cards_in
 from domain.endgame import Value, legal_moves
 from domain.match.refusal import FieldFault, Refusal
 from domain.match.view import table_view
-from domain.practice import OPPONENT, YOU, Puzzle, Started, choice_of
-from domain.practice.notation import to_contract
+from domain.practice import OPPONENT, PLAYER, Puzzle, PuzzleMatch, find_choice
+from domain.practice.notation import to_move_message
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import practice_service_pb2 as api
 from durak.v1 import practice_service_pb2_grpc as api_grpc
@@ -76,7 +76,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
         requests.get_puzzle(request)
         language = request.language or current_call().language
         puzzle, started = self._find(request.puzzle_id)
-        view = table_view(started.match, YOU)
+        view = table_view(started.match, PLAYER)
         view.ClearField("time")
         view.ClearField("deadline")
         return api.GetPuzzleResponse(
@@ -98,7 +98,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
         requests.try_move(request)
         language = request.language or current_call().language
         puzzle, started = self._find(request.puzzle_id)
-        choice = choice_of(started, request.move if request.HasField("move") else None)
+        choice = find_choice(started, request.move if request.HasField("move") else None)
         if isinstance(choice, Refusal):
             raise Refused(choice)
         if choice is None:
@@ -121,7 +121,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
             language=language,
         )
 
-    def _find(self, puzzle_id: str) -> tuple[Puzzle, Started]:
+    def _find(self, puzzle_id: str) -> tuple[Puzzle, PuzzleMatch]:
         puzzle = self._puzzles.by_id.get(puzzle_id)
         if puzzle is None:
             raise refuse(reasons.ERROR_REASON_PUZZLE_NOT_FOUND, puzzle_id=puzzle_id)
@@ -130,7 +130,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
     def _summary(self, puzzle: Puzzle, language: str) -> api.PuzzleSummary:
         match = self._puzzles.started[puzzle.id].match
         role = api.PUZZLE_ROLE_THROWER if match.attacks else api.PUZZLE_ROLE_ATTACKER
-        if match.defender == YOU:
+        if match.defender == PLAYER:
             role = api.PUZZLE_ROLE_DEFENDER
         return api.PuzzleSummary(
             puzzle_id=puzzle.id,
@@ -140,12 +140,12 @@ class PracticeService(api_grpc.PracticeServiceServicer):
             transfer=puzzle.transfer,
         )
 
-    def _choices(self, started: Started, language: str) -> list[api.PuzzleChoice]:
+    def _choices(self, started: PuzzleMatch, language: str) -> list[api.PuzzleChoice]:
         is_lead = not started.match.attacks
         choices = []
         for move in legal_moves(started.position):
             text = self._texts.choice(move, language, is_lead=is_lead)
-            wanted = to_contract(move)
+            wanted = to_move_message(move)
             if wanted is None:
                 choices.append(api.PuzzleChoice(wait=api.WaitChoice(), text=text))
             else:
@@ -153,7 +153,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
         return choices
 
     def _told(
-        self, records: Iterable[Record], started: Started, language: str
+        self, records: Iterable[Record], started: PuzzleMatch, language: str
     ) -> list[api.PuzzleStep]:
         """Events with their sentences."""
         told = []

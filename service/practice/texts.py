@@ -4,10 +4,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from domain.cards import CardMask, cards_in, name
-from domain.endgame import Move as EndgameMove
-from domain.endgame import MoveKind, Value
-from domain.practice import YOU, Puzzle, Started
+from domain.cards import CardMask, card_name, cards_in
+from domain.endgame import EndgameMove, MoveKind, Value
+from domain.practice import PLAYER, Puzzle, PuzzleMatch
 from durak.v1.events_pb2 import Event, Finished, Outcome
 from service.text.card_text import CardTexts
 
@@ -33,7 +32,7 @@ class PracticeTexts:
         """A text of a puzzle's own: its title, its question, what is said of a choice."""
         return self._texts.spelling.spell(puzzle.texts[language][key], language)
 
-    def situation(self, puzzle: Puzzle, started: Started, language: str) -> str:
+    def situation(self, puzzle: Puzzle, started: PuzzleMatch, language: str) -> str:
         """How things stand: trumps, what is out of the ordinary, the table, both hands."""
         say = partial(self._say, language)
         match = started.match
@@ -44,9 +43,9 @@ class PracticeTexts:
             sentences.append(say("situation-no-draw"))
         if match.attacks:
             laid = [
-                say("beaten", attack=name(card), card=name(match.beaten_by[card]))
+                say("beaten", attack=card_name(card), card=card_name(match.beaten_by[card]))
                 if card in match.beaten_by
-                else name(card)
+                else card_name(card)
                 for card in match.attacks
             ]
             sentences.append(say("situation-table", cards=", ".join(laid)))
@@ -72,13 +71,13 @@ class PracticeTexts:
             case "attacked":
                 attacked = event.attacked
                 key = "step-led" if is_lead else "step-thrown"
-                text = say(key, who=_who(attacked.seat), card=name(attacked.card))
+                text = say(key, who=_who(attacked.seat), card=card_name(attacked.card))
             case "defended":
                 defended = event.defended
-                attack, card = name(defended.attack_card), name(defended.card)
+                attack, card = card_name(defended.attack_card), card_name(defended.card)
                 text = say("step-defended", who=_who(defended.seat), attack=attack, card=card)
             case "transferred":
-                card = name(event.transferred.card)
+                card = card_name(event.transferred.card)
                 text = say("step-transferred", who=_who(event.transferred.seat), card=card)
             case "passed":
                 text = say("step-passed", who=_who(event.passed.seat))
@@ -107,14 +106,14 @@ class PracticeTexts:
 
 
 def _cards(mask: CardMask) -> str:
-    return " ".join(name(card) for card in cards_in(mask))
+    return " ".join(card_name(card) for card in cards_in(mask))
 
 
 def _who(seat: int) -> str:
-    return "you" if seat == YOU else "opponent"
+    return "you" if seat == PLAYER else "opponent"
 
 
 def _outcome(finished: Finished) -> str:
     if finished.outcome == Outcome.OUTCOME_DRAW:
         return "draw"
-    return "loss" if finished.durak == YOU else "win"
+    return "loss" if finished.durak == PLAYER else "win"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from domain.cards import name
+from domain.cards import card_name
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind
 from service.render.texts import printable
@@ -64,7 +64,7 @@ def illegal_play_line(play: api.IllegalPlay) -> str:
     caught = f"caught at version {play.caught_by}" if play.caught_by else "not caught"
     return (
         f"illegal play, allowed at this table: version {play.version}, seat {play.seat}: "
-        f"{name(play.card)} ({play.clause}), {caught}"
+        f"{card_name(play.card)} ({play.clause}), {caught}"
     )
 
 

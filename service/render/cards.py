@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from rich.text import Text
 
-from domain.cards import RANK_OF, SUIT_OF, SUIT_SYMBOLS, Card, name
+from domain.cards import RANK_OF, SUIT_OF, SUIT_SYMBOLS, Card, card_name
 
 FACE_DOWN: Final = "▮"
 
@@ -55,7 +55,7 @@ def parse_card(text: str) -> Card | None:
 
 def spell(cards: Iterable[Card]) -> str:
     """Cards as people write them, a hidden one as a card face down."""
-    return " ".join(name(card) if card else FACE_DOWN for card in cards)
+    return " ".join(card_name(card) if card else FACE_DOWN for card in cards)
 
 
 def by_strength(cards: Iterable[Card], trump_suit: int) -> list[Card]:

@@ -11,8 +11,8 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final
 
-from domain.bots.playing import passing
-from domain.cards import Card, name
+from domain.cards import Card, card_name
+from domain.match.move_messages import pass_turn
 from durak.v1.table_pb2 import (
     AttackMove,
     ChallengeMove,
@@ -71,19 +71,21 @@ def choices(view: TableView, names: Names, translate: Translate) -> list[Choice]
     for option in view.moves.defend:
         for card in by_strength(option.cards, trumps):
             move = Move(defend=DefendMove(attack_card=option.attack_card, card=card))
-            text = translate("move-beat", attack_card=name(option.attack_card), card=name(card))
+            text = translate(
+                "move-beat", attack_card=card_name(option.attack_card), card=card_name(card)
+            )
             found.append(Choice(move, text, card, option.attack_card))
     for card in by_strength(view.moves.transfer, trumps):
-        text = translate("move-transfer", card=name(card))
+        text = translate("move-transfer", card=card_name(card))
         found.append(Choice(Move(transfer=TransferMove(card=card)), text, card))
     key = "move-throw-in" if view.table else "move-lead"
     for card in by_strength(view.moves.attack, trumps):
-        text = translate(key, card=name(card))
+        text = translate(key, card=card_name(card))
         found.append(Choice(Move(attack=AttackMove(card=card)), text, card))
     if view.moves.can_take:
         found.append(Choice(Move(take=TakeMove()), translate("move-take")))
     if view.moves.can_pass:
-        found.append(Choice(passing(), translate("move-pass")))
+        found.append(Choice(pass_turn(), translate("move-pass")))
     found.extend(_challenges(view, names, translate))
     return found
 
@@ -94,7 +96,7 @@ def _challenges(view: TableView, names: Names, translate: Translate) -> list[Cho
     found = []
     for version in view.moves.challenge:
         card, seat = plays[version]
-        text = translate("move-challenge", card=name(card), player=names[seat])
+        text = translate("move-challenge", card=card_name(card), player=names[seat])
         found.append(Choice(Move(challenge=ChallengeMove(play_version=version)), text))
     return found
 
@@ -137,10 +139,10 @@ def _by_cards(
     if len(fitting) == 1:
         return fitting[0].move
     if fitting:
-        return InvalidAnswer("answer-ambiguous", {"card": name(card)})
+        return InvalidAnswer("answer-ambiguous", {"card": card_name(card)})
     if view.settings.tricky and card in view.hand:
         return _cheat(cards, view)
-    return _not_now(" ".join(name(each) for each in cards))
+    return _not_now(" ".join(card_name(each) for each in cards))
 
 
 def _cheat(cards: Sequence[Card], view: TableView) -> Move | InvalidAnswer:
@@ -153,7 +155,7 @@ def _cheat(cards: Sequence[Card], view: TableView) -> Move | InvalidAnswer:
     unbeaten = [laid.attack_card for laid in view.table if not laid.defence_card]
     if len(unbeaten) == 1:
         return Move(defend=DefendMove(attack_card=unbeaten[0], card=card))
-    return InvalidAnswer("answer-ambiguous", {"card": name(card)})
+    return InvalidAnswer("answer-ambiguous", {"card": card_name(card)})
 
 
 def _not_now(what: str) -> InvalidAnswer:

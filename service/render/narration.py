@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Self
 
-from domain.cards import SUIT_OF, Card, name
+from domain.cards import SUIT_OF, Card, card_name
 from durak.v1 import events_pb2
 from durak.v1.events_pb2 import Event, LeftReason, Outcome, TookReason
 from durak.v1.table_pb2 import TableView
@@ -116,7 +116,7 @@ class Narrator:
                 self._translate(
                     "event-dealt",
                     trump=suit_symbol(self.trump_suit),
-                    card=name(event.trump_card),
+                    card=card_name(event.trump_card),
                     stock=self._stock,
                 )
             )
@@ -145,7 +145,7 @@ class Narrator:
 
     def _defended(self, event: events_pb2.Defended) -> str:
         self._play(event.seat)
-        beaten = name(event.attack_card)
+        beaten = card_name(event.attack_card)
         return self._card_line("event-defended", event.seat, event.card, attack_card=beaten)
 
     def _transferred(self, event: events_pb2.Transferred) -> str:
@@ -244,7 +244,7 @@ class Narrator:
         return Line(text, LineKind.BOUT)
 
     def _card_line(self, key: str, seat: int, card: Card, **more: Any) -> str:  # noqa: ANN401
-        return self._translate(key, player=self.names[seat], card=name(card), **more)
+        return self._translate(key, player=self.names[seat], card=card_name(card), **more)
 
 
 def result_line(result: events_pb2.Finished, names: Names, translate: Translate) -> str:

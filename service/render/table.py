@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from domain.cards import name
+from domain.cards import card_name
 from durak.v1.audit_service_pb2 import OpenState
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, SeatView, TableView
 from service.render.cards import FACE_DOWN, format_hand, spell
@@ -59,7 +59,8 @@ def open_table_lines(state: OpenState, translate: Translate) -> list[str]:
 def on_table(view: TableView) -> str:
     """The cards on the table: each attack card and what beat it, as in ``6♥/9♥ 7♣/…``."""
     return " ".join(
-        f"{name(card.attack_card)}/{name(card.defence_card) if card.defence_card else _UNBEATEN}"
+        f"{card_name(card.attack_card)}/"
+        f"{card_name(card.defence_card) if card.defence_card else _UNBEATEN}"
         for card in view.table
     )
 
@@ -73,7 +74,7 @@ def _head(view: TableView, translate: Translate) -> str:
         "table-bout",
         bout=view.bout,
         trump=suit_symbol(trump_suit(view)),
-        card=name(view.trump_card),
+        card=card_name(view.trump_card),
         stock=view.stock_count,
         discard=view.discard_count,
     )

@@ -21,7 +21,7 @@ from google.protobuf.message import DecodeError
 
 from domain.audit import Cheat, Finding, Severity
 from domain.audit.transcript import Outcome, Verification, verify
-from domain.cards import Card, name
+from domain.cards import Card, card_name
 from durak.v1.events_pb2 import Record, SeatTaken, TableOpened
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript
 from service.render.texts import Names, Translate, printable, settings_line, translator
@@ -161,7 +161,7 @@ def _shortened(text: str) -> str:
 
 
 def _cheat(cheat: Cheat, translate: Translate) -> str:
-    card = name(cast("Card", cheat.card))
+    card = card_name(cast("Card", cheat.card))
     key = "illegal-caught" if cheat.caught_by else "illegal"
     return translate(key, card=card, clause=cheat.clause, version=cheat.caught_by)
 

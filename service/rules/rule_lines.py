@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from domain.match.deal import HAND_SIZE
-from domain.match.payouts import Result, shares_of
+from domain.match.payouts import MatchResult, bank_shares
 from durak.v1.events_pb2 import Outcome
 from durak.v1.settings_pb2 import Settings, ThrowIn
 
@@ -193,9 +193,9 @@ def _stakes(facts: Facts) -> Iterator[Line]:
 def shares_by_place(stake: int, seats: int) -> tuple[int, ...]:
     """Coins of places 1 ... seats - 1 when nobody shares a place (R12.3)."""
     durak = seats - 1
-    result = Result(Outcome.OUTCOME_PLAYED_OUT, durak)
+    result = MatchResult(Outcome.OUTCOME_PLAYED_OUT, durak)
     places = [(seat + 1, seat) for seat in range(durak)]
-    shares = shares_of(stake, range(seats), result, places)
+    shares = bank_shares(stake, range(seats), result, places)
     return tuple(shares[seat] for seat in range(durak))
 
 

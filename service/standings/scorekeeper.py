@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 
-from domain.rating import Numbers, Opponent, Rating, counts, has_lost, has_won, rate
+from domain.rating import Rating, RatingSettings, SeatOccupant, has_lost, has_won, is_rated, rate
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.settings_pb2 import BotLevel
 from eventstore import (
@@ -68,8 +68,8 @@ class Scorekeeper:
         ratings = {player: Rating(*row) for player, row in numbers.items()}
         seats: list[SeatStanding] = []
         for when, match in zip(ended, matches, strict=True):
-            if counts(match.result):
-                seated = [Opponent(seat.player_id, seat.bot_level) for seat in match.seats]
+            if is_rated(match.result):
+                seated = [SeatOccupant(seat.player_id, seat.bot_level) for seat in match.seats]
                 day = day_of(when.ended_at)
                 ratings |= rate(match.result, seated, ratings, day, self._numbers)
                 seats += _seats(when, match, ratings)
@@ -77,9 +77,9 @@ class Scorekeeper:
         return len(ended)
 
 
-def numbers_of(config: Config) -> Numbers:
+def numbers_of(config: Config) -> RatingSettings:
     """The numbers of the rating as they are set."""
-    return Numbers(
+    return RatingSettings(
         initial_points=config.rating_initial_points,
         match_points=config.rating_match_points,
         scale_points=config.rating_scale_points,

@@ -14,14 +14,14 @@ def choose_move(
 ) -> bytes:
     """The `Move` of a bot: as `domain.bots.choose`, with messages as bytes."""
     events = [Event.FromString(event) for event in history]
-    return bots.choose(level, TableView.FromString(view), events, seed).SerializeToString()
+    return bots.choose_move(level, TableView.FromString(view), events, seed).SerializeToString()
 
 
-def find_endings(records: Sequence[bytes]) -> list[review.Played]:
+def find_endings(records: Sequence[bytes]) -> list[review.PlayedMove]:
     """As `domain.endgame.review.endings_in`, with `Record`s as bytes."""
-    return review.endings_in(Record.FromString(record) for record in records)
+    return review.endgame_moves(Record.FromString(record) for record in records)
 
 
-def judge_move(played: review.Played, budget: int) -> review.Judged:
+def judge_move(played: review.PlayedMove, budget: int) -> review.MoveReview:
     """As `domain.endgame.review.judge`."""
-    return review.judge(played, budget)
+    return review.review_move(played, budget)

@@ -124,7 +124,7 @@ async def _play(people: list[_Person], seconds: float) -> list[float]:
         while view.on_clock and time.perf_counter() < end:
             person = people[view.on_clock[0]]
             own = await person.ask("GetMatch", api.GetMatchRequest(match_id=match_id))
-            move = bots.choose(BotLevel.BOT_LEVEL_EASY, own, [], 0)
+            move = bots.choose_move(BotLevel.BOT_LEVEL_EASY, own, [], 0)
             play = api.PlayRequest(request_id=str(uuid4()), match_id=match_id, move=move)
             start = time.perf_counter()
             view = await person.ask("Play", play)

@@ -92,7 +92,7 @@ def bot_match(seed: int) -> list[bytes]:
         trump_card = log.match.trump_card
         history = [redact(event, seat, trump_card) for event in log.events]
         view = table_view(log.match, seat)
-        move = bots.choose(BotLevel.BOT_LEVEL_EASY, view, history, seed)
+        move = bots.choose_move(BotLevel.BOT_LEVEL_EASY, view, history, seed)
         log.store(decide(log.match, seat, move), players[seat])
     return log.stored
 

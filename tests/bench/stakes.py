@@ -96,7 +96,7 @@ async def _play(engine: Engine, table: int, stake: int) -> None:
         live = engine.matches.get(UUID(match_id).bytes)
         while (match := live.match).phase == Phase.PHASE_PLAYING:
             seat = match.on_clock().bit_length() - 1
-            move = bots.choose(BotLevel.BOT_LEVEL_EASY, table_view(match, seat), [], 0)
+            move = bots.choose_move(BotLevel.BOT_LEVEL_EASY, table_view(match, seat), [], 0)
             play = api.PlayRequest(request_id=str(uuid4()), match_id=match_id, move=move)
             await engine.desk.takes["play"](play, people[seat], "")
 

@@ -18,10 +18,10 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from domain.bots.playing import passing
-from domain.cards import CARDS, Card, cards_in, deck_cards, name
+from domain.cards import CARDS, Card, card_name, cards_in, deck_cards
 from domain.match.decide import decide
 from domain.match.fold import Match
+from domain.match.move_messages import pass_turn
 from domain.match.refusal import Refusal
 from domain.match.seating import leave, open_table, take_seat
 from domain.match.timeouts import time_out
@@ -43,9 +43,9 @@ MATCH_ID = uuid.UUID("8c5e3b1e-6f0a-4c53-9d0f-000000000001").bytes
 SERVER_SEED = bytes(range(32))
 IDLE_LIMIT_SECONDS = 86_400
 START_US = 1_790_000_000_000_000
-CARD_NAMED = {name(card): card for card in CARDS}
+CARD_NAMED = {card_name(card): card for card in CARDS}
 
-PASS = passing()
+PASS = pass_turn()
 TAKE = Move(take=TakeMove())
 
 
@@ -67,7 +67,7 @@ def cards(words: str) -> list[Card]:
 
 def names(of: Iterable[Card]) -> str:
     """The opposite of `cards`."""
-    return " ".join(name(card) for card in of)
+    return " ".join(card_name(card) for card in of)
 
 
 def move_of(match: Match, words: str) -> Move:
@@ -278,7 +278,7 @@ def dealt(*hands: str, trump: str, stock: str = "", **wanted: Any) -> Table:
         (card, seat)
         for seat, hand in enumerate(held)
         for card in hand
-        if name(card)[-1] == trump[-1]
+        if card_name(card)[-1] == trump[-1]
     ]
     deal = Dealt(
         hands=[DealtHand(seat=seat, cards=hand) for seat, hand in enumerate(held)],

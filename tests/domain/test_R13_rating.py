@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.rating import Numbers, Opponent, Rating, counts, has_lost, has_won, rate
+from domain.rating import Rating, RatingSettings, SeatOccupant, has_lost, has_won, is_rated, rate
 from durak.v1.events_pb2 import Finished, Outcome, SeatResult
 from durak.v1.settings_pb2 import BotLevel
 
 EASY, HARD = BotLevel.BOT_LEVEL_EASY, BotLevel.BOT_LEVEL_HARD
-NUMBERS = Numbers(
+NUMBERS = RatingSettings(
     initial_points=1000,
     match_points=32,
     scale_points=400,
     bot_points={EASY: 800, BotLevel.BOT_LEVEL_NORMAL: 1000, HARD: 1200},
     bot_day_points=50,
 )
-ANN, BOB, CID = Opponent("ann"), Opponent("bob"), Opponent("cid")
+ANN, BOB, CID = SeatOccupant("ann"), SeatOccupant("bob"), SeatOccupant("cid")
 
 
 def played_out(*places: int) -> Finished:
@@ -65,13 +65,13 @@ def test_with_more_seats_each_pair_is_a_game() -> None:
 @pytest.mark.parametrize(("level", "gain", "loss"), [(EASY, 8, -24), (HARD, 24, -8)])
 def test_R13_2_a_bot_counts_by_its_level(level: BotLevel.ValueType, gain: int, loss: int) -> None:
     # 200 points apart: 1 / (1 + 10^0.5) = 0.24 of 32 points is 7.69.
-    seats = [ANN, Opponent("", level)]
+    seats = [ANN, SeatOccupant("", level)]
     assert points(rate(played_out(1, 2), seats, {}, 0, NUMBERS)) == {"ann": 1000 + gain}
     assert points(rate(played_out(2, 1), seats, {}, 0, NUMBERS)) == {"ann": 1000 + loss}
 
 
 def test_R13_2_on_one_day_bots_give_only_so_many_points() -> None:
-    seats = [ANN, Opponent("", HARD)]
+    seats = [ANN, SeatOccupant("", HARD)]
     ratings: dict[str, Rating] = {}
     gained = []
     for day in (7, 7, 7, 7, 8):
@@ -86,10 +86,10 @@ def test_R13_2_on_one_day_bots_give_only_so_many_points() -> None:
 
 def test_R13_2_losses_to_bots_count_in_full_and_people_are_not_limited() -> None:
     full = {"ann": Rating(1000, day=7, bot_points=50)}
-    assert points(rate(played_out(2, 1), [ANN, Opponent("", EASY)], full, 7, NUMBERS)) == {
+    assert points(rate(played_out(2, 1), [ANN, SeatOccupant("", EASY)], full, 7, NUMBERS)) == {
         "ann": 976
     }
-    mixed = [ANN, BOB, Opponent("", EASY)]
+    mixed = [ANN, BOB, SeatOccupant("", EASY)]
     after = rate(played_out(1, 3, 2), mixed, full, 7, NUMBERS)
     # Of 16 points for each opponent: 8 from bob, and from the bot nothing more today.
     assert after["ann"] == Rating(1008, matches=1, wins=1, day=7, bot_points=50)
@@ -118,7 +118,7 @@ def test_R13_1_a_draw_is_played_and_gives_nothing() -> None:
 def test_R9_6_C22_what_is_no_card_result_does_not_count(
     outcome: Outcome.ValueType, expected: bool
 ) -> None:
-    assert counts(Finished(outcome=outcome)) is expected
+    assert is_rated(Finished(outcome=outcome)) is expected
 
 
 def test_R13_1_a_win_to_each_of_the_first_place_and_a_loss_to_the_durak() -> None:
@@ -132,7 +132,7 @@ def test_R13_1_a_win_to_each_of_the_first_place_and_a_loss_to_the_durak() -> Non
     st.lists(st.integers(-3000, 5000), min_size=6, max_size=6),
 )
 def test_no_match_moves_a_player_further_than_set(places: list[int], strengths: list[int]) -> None:
-    seats = [Opponent(f"player-{seat}") for seat in range(len(places))]
+    seats = [SeatOccupant(f"player-{seat}") for seat in range(len(places))]
     before = {seat.player_id: Rating(strengths[at]) for at, seat in enumerate(seats)}
     after = rate(played_out(*places), seats, before, 0, NUMBERS)
     moved = [after[player].points - rating.points for player, rating in before.items()]

@@ -297,7 +297,7 @@ async def folded(store: EventStore, match_id: str) -> Match:
 
 def easy_move(view: TableView) -> Move:
     """What the easy bot would do in the place of a player."""
-    return bots.choose(BotLevel.BOT_LEVEL_EASY, view, [], 0)
+    return bots.choose_move(BotLevel.BOT_LEVEL_EASY, view, [], 0)
 
 
 def has_move(view: TableView) -> bool:

@@ -7,7 +7,7 @@ from itertools import groupby
 from uuid import UUID
 
 from domain.match.fold import Match
-from domain.match.view import summary
+from domain.match.view import match_summary
 from durak.v1.events_pb2 import Record
 from eventstore import (
     Append,
@@ -91,7 +91,7 @@ def _moves(record: Record, match: Match, players: dict[int, str]) -> list[CoinMo
 
 def _lobby_row(match: Match) -> LobbyRow:
     sitting = [seat for seat in match.table.seats if seat is not None and not seat.is_bot]
-    shown = summary(match)
+    shown = match_summary(match)
     return LobbyRow(
         status=match.phase,
         opened_at=shown.opened_at.ToDatetime(UTC),

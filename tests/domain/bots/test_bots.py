@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from domain.bots import BOTS, Bot, choose, endings, hard, move_seed
+from domain.bots import BOTS, Bot, choose_move, endgame_play, hard, move_seed
 from domain.bots.arena import BotMatch
-from domain.bots.normal import play
-from domain.bots.playing import attacking, challenging
+from domain.bots.legality import illegal_plays
+from domain.bots.normal import policy_move
+from domain.bots.packed_cards import SAME_RANK, pack_cards, unpack
 from domain.bots.policy import NORMAL
-from domain.bots.strength import MATES, card_of, pack_all
-from domain.bots.suspicion import illegal_plays
-from domain.cards import Card, name
+from domain.cards import Card, card_name
+from domain.match.move_messages import attack, challenge
 from domain.match.view import redact, table_view
 from durak.v1.events_pb2 import Dealt, Event, Outcome, Record
 from durak.v1.settings_pb2 import BotLevel, Settings
@@ -62,8 +62,8 @@ class Listed:
 @pytest.fixture
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hard bot with little thought: the moves are worse, and there is time for more matches."""
-    monkeypatch.setattr(hard, "BOUTS", 40)
-    monkeypatch.setattr(endings, "BUDGET", 300)
+    monkeypatch.setattr(hard, "PLAYOUT_BOUTS_MAX", 40)
+    monkeypatch.setattr(endgame_play, "POSITIONS_MAX", 300)
 
 
 # --- rules --------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_R14_1_matches_that_differ_in_hidden_cards_get_the_same_move(
             continue  # both cards have come into the same hand
         view, history = seen(table, seat)
         assert (view, history) == seen(twin, seat)
-        assert choose(level, view, history, 7) == choose(level, *seen(twin, seat), 7)
+        assert choose_move(level, view, history, 7) == choose_move(level, *seen(twin, seat), 7)
         compared += 1
     assert compared > 5
 
@@ -228,12 +228,14 @@ def cheated_table() -> Table:
 def test_R14_5_easy_bots_never_challenge_normal_ones_now_and_then_hard_ones_always() -> None:
     view, history = seen(cheated_table(), 0)
     accused = view.table[0].defence_version
-    chosen = {level: [choose(level, view, history, seed) for seed in range(40)] for level in BOTS}
+    chosen = {
+        level: [choose_move(level, view, history, seed) for seed in range(40)] for level in BOTS
+    }
     assert not any(move.HasField("challenge") for move in chosen[EASY])
     challenges = [m for m in chosen[NORMAL_LEVEL] if m.HasField("challenge")]
     assert 0 < len(challenges) < 40
     assert {move.challenge.play_version for move in challenges} == {accused}
-    assert chosen[HARD] == [challenging(accused)] * 40
+    assert chosen[HARD] == [challenge(accused)] * 40
 
 
 # --- the normal bot (R14.3) ---------------------------------------------------------------------
@@ -241,9 +243,9 @@ def test_R14_5_easy_bots_never_challenge_normal_ones_now_and_then_hard_ones_alwa
 
 def answer(hand: str, attack: str, stock: int) -> str:
     """What the normal player beats a spade-trump attack with."""
-    led = pack_all(cards(attack), SPADES)
-    plan = NORMAL.at(stock).answer(pack_all(cards(hand), SPADES), [led], led, MATES[led])
-    return name(card_of(plan[0][1], SPADES)) if plan else "take"
+    led = pack_cards(cards(attack), SPADES)
+    plan = NORMAL.at(stock).answer(pack_cards(cards(hand), SPADES), [led], led, SAME_RANK[led])
+    return card_name(unpack(plan[0][1], SPADES)) if plan else "take"
 
 
 def test_R14_3_it_saves_trumps_while_there_is_a_stock() -> None:
@@ -254,9 +256,9 @@ def test_R14_3_it_saves_trumps_while_there_is_a_stock() -> None:
 
 
 def throws(fitting: str, stock: int, *, taking: bool = False, weak: str = "") -> str:
-    phase, packed = NORMAL.at(stock), pack_all(cards(fitting), SPADES)
-    card = phase.give(packed) if taking else phase.throw(packed, pack_all(cards(weak), SPADES))
-    return name(card_of(card, SPADES)) if card else "pass"
+    phase, packed = NORMAL.at(stock), pack_cards(cards(fitting), SPADES)
+    card = phase.give(packed) if taking else phase.throw(packed, pack_cards(cards(weak), SPADES))
+    return card_name(unpack(card, SPADES)) if card else "pass"
 
 
 def test_R14_3_it_throws_in_low_cards_and_keeps_trumps_while_there_is_a_stock() -> None:
@@ -275,4 +277,4 @@ def test_R14_3_a_trump_spent_on_a_plain_card_tells_of_its_suit() -> None:
     table = dealt("6♠ 7♥ 9♥ 9♣ J♣ Q♣", "7♠ 9♠ 6♣ 7♣ 8♣ 9♦", trump="A♠")
     table.play("A: 7♥", "B: 9♠ beats 7♥")
     view, _ = seen(table, 0)
-    assert play(view, NORMAL) == attacking(CARD_NAMED["9♥"])  # and not 9♣
+    assert policy_move(view, NORMAL) == attack(CARD_NAMED["9♥"])  # and not 9♣

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from domain.endgame import Ending, MoveKind, Position, Value, legal_moves, play
-from domain.endgame.review import Judged, endings_in, judge
-from domain.practice.notation import to_contract
+from domain.endgame import EndgameResult, MoveKind, Position, Value, apply_move, legal_moves
+from domain.endgame.review import MoveReview, endgame_moves, review_move
+from domain.practice.notation import to_move_message
 from durak.v1.events_pb2 import ActorKind
 from durak.v1.table_pb2 import Move
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.random_play import dealt_by_seed, play_out
 from tests.domain.tables import Table, move_of, opened, settings
 
@@ -20,14 +20,14 @@ BUDGET = 100_000
 WIN, DRAW, LOSS = Value.WIN, Value.DRAW, Value.LOSS
 
 
-def reviewed(table: Table, last: int) -> list[tuple[str, Judged]]:
+def reviewed(table: Table, last: int) -> list[tuple[str, MoveReview]]:
     """The last moves of a match: who made them, and what they did."""
-    played = endings_in(table.records)[-last:]
-    return [("AB"[one.seat], judge(one, BUDGET)) for one in played]
+    played = endgame_moves(table.records)[-last:]
+    return [("AB"[one.seat], review_move(one, BUDGET)) for one in played]
 
 
-def better(judged: Judged) -> Move | None:
-    return None if judged.better is None else to_contract(judged.better)
+def better(judged: MoveReview) -> Move | None:
+    return None if judged.better is None else to_move_message(judged.better)
 
 
 def test_R15_taking_where_beating_draws_gives_the_draw_away() -> None:
@@ -36,7 +36,7 @@ def test_R15_taking_where_beating_draws_gives_the_draw_away() -> None:
     table.play("A: A♥", "B: take")
     assert table.outcome == "durak B"
     (led, lead), (took, take) = reviewed(table, 2)
-    assert (led, lead) == ("A", Judged(DRAW, DRAW))  # there was no other card to lead
+    assert (led, lead) == ("A", MoveReview(DRAW, DRAW))  # there was no other card to lead
     assert (took, take.before, take.after) == ("B", DRAW, LOSS)
     assert better(take) == beat
 
@@ -45,8 +45,8 @@ def test_R15_taking_wins_as_beating_does_but_later() -> None:
     table = ending("A♥ 8♣ 9♦", "6♠", trump="♠")
     table.play("A: A♥", "B: take")
     [(_, lead), (_, take)] = reviewed(table, 2)
-    assert lead == Judged(LOSS, LOSS)  # nothing to lose: the trump beats whatever is led
-    assert take == Judged(WIN, WIN)
+    assert lead == MoveReview(LOSS, LOSS)  # nothing to lose: the trump beats whatever is led
+    assert take == MoveReview(WIN, WIN)
 
 
 def test_leading_the_card_that_can_be_beaten_first_gives_the_win_away() -> None:
@@ -57,7 +57,7 @@ def test_leading_the_card_that_can_be_beaten_first_gives_the_win_away() -> None:
     assert table.outcome == "durak A"
     (_, lead), *others = reviewed(table, 5)
     assert (lead.before, lead.after, better(lead)) == (WIN, LOSS, right)
-    results = {"A": Judged(LOSS, LOSS), "B": Judged(WIN, WIN)}
+    results = {"A": MoveReview(LOSS, LOSS), "B": MoveReview(WIN, WIN)}
     assert others == [(seat, results[seat]) for seat in "BABA"]
 
 
@@ -69,7 +69,7 @@ def test_throwing_in_too_early_gives_the_win_away_and_waiting_was_better() -> No
     table.play("B: 10♦", "A: J♠ beats 10♦")
     assert table.outcome == "draw"
     (_, lead), (_, throw), *_ = reviewed(table, 7)
-    assert lead == Judged(WIN, WIN)
+    assert lead == MoveReview(WIN, WIN)
     assert (throw.before, throw.after) == (WIN, DRAW)
     assert throw.better is not None
     assert throw.better.kind is MoveKind.WAIT
@@ -91,37 +91,37 @@ def test_R10_2_the_move_of_the_clock_is_the_seats_move() -> None:
     took = table.match.version + 2  # after the event that tells of the time-out
     table.wait(31)
     table.records[took - 1].actor_kind = ActorKind.ACTOR_KIND_CLOCK  # as the service stores it
-    *_, last = endings_in(table.records)
+    *_, last = endgame_moves(table.records)
     assert (last.version, last.seat, last.by_clock) == (took, 1, True)
-    assert judge(last, BUDGET).after is LOSS
+    assert review_move(last, BUDGET).after is LOSS
 
 
 def test_a_position_beyond_the_budget_is_not_decided() -> None:
     table = ending("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
     table.play("A: 6♥")
-    [played] = endings_in(table.records)[-1:]
-    assert judge(played, 10) == Judged()
-    assert judge(played, BUDGET).before is not None
+    [played] = endgame_moves(table.records)[-1:]
+    assert review_move(played, 10) == MoveReview()
+    assert review_move(played, BUDGET).before is not None
 
 
 def test_R11_nothing_is_decided_at_tricky_tables() -> None:
     table = ending("A♥", "6♠", trump="♠", tricky=True)
     table.play("A: A♥", "B: take")
-    assert [judged for _, judged in reviewed(table, 2)] == [Judged(), Judged()]
+    assert [judged for _, judged in reviewed(table, 2)] == [MoveReview(), MoveReview()]
 
 
 def test_moves_with_more_seats_in_play_are_left_out() -> None:
     table = ending("6♥", "7♥ 10♦", "9♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
-    assert not endings_in(table.records)  # A was in play until the bout was over
+    assert not endgame_moves(table.records)  # A was in play until the bout was over
     table.play("B: 10♦")
-    [played] = endings_in(table.records)
+    [played] = endgame_moves(table.records)
     assert (played.version, played.seat) == (table.match.version, 1)
 
 
 def test_a_table_that_was_never_dealt_has_nothing_to_review() -> None:
-    assert not endings_in(opened(settings()).records)
+    assert not endgame_moves(opened(settings()).records)
 
 
 @pytest.mark.parametrize("transfer", [False, True])
@@ -134,14 +134,14 @@ def test_the_solver_plays_on_as_the_match_did(*, transfer: bool, draw_allowed: b
         )
         table = dealt_by_seed(wanted, seed)
         play_out(table, random.Random(seed))
-        found = endings_in(table.records)
+        found = endgame_moves(table.records)
         assert found
         for played, following in zip(found, [*found[1:], None], strict=True):
             assert played.position is not None
             assert played.move in legal_moves(played.position)
-            after = play(played.position, played.move)
+            after = apply_move(played.position, played.move)
             if following is None:
-                assert isinstance(after, Ending)
+                assert isinstance(after, EndgameResult)
                 durak = table.result.durak if table.outcome.startswith("durak") else None
                 assert after.winner == (None if durak is None else 1 - durak)
             else:

@@ -7,7 +7,7 @@ import pytest
 from domain.match.timeouts import time_out
 from domain.match.view import table_view
 from durak.v1.events_pb2 import LeftReason
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import IDLE_LIMIT_SECONDS, Table, dealt, full, kinds, opened, settings
 
 SECONDS = 30

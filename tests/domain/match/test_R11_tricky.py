@@ -10,7 +10,7 @@ import pytest
 from domain.match.view import redact, table_view
 from durak.v1.events_pb2 import Event, TookReason
 from durak.v1.table_pb2 import TableView
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import CARD_NAMED, LETTERS, Table, dealt, kinds
 
 CHEAT = TookReason.TOOK_REASON_CHEAT

@@ -8,7 +8,7 @@ cheats by throwing in.
 from __future__ import annotations
 
 from durak.v1.events_pb2 import TookReason
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import LETTERS, Table
 
 

@@ -7,9 +7,9 @@ from itertools import combinations
 
 import pytest
 
-from domain.match.payouts import Result, shares_of
+from domain.match.payouts import MatchResult, bank_shares
 from durak.v1.events_pb2 import Outcome
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import dealt
 
 PLAYED_OUT = Outcome.OUTCOME_PLAYED_OUT
@@ -36,9 +36,11 @@ def places_of(groups: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     return places
 
 
-def shares(stake: int, result: Result, groups: Sequence[Sequence[int]], seats: int) -> list[int]:
+def shares(
+    stake: int, result: MatchResult, groups: Sequence[Sequence[int]], seats: int
+) -> list[int]:
     """The shares by seat."""
-    by_seat = shares_of(stake, range(seats), result, places_of(groups))
+    by_seat = bank_shares(stake, range(seats), result, places_of(groups))
     assert sorted(by_seat) == list(range(seats))
     return [by_seat[seat] for seat in range(seats)]
 
@@ -54,7 +56,7 @@ def test_C20_R12_3_R12_4_whatever_the_places_the_shares_sum_to_the_bank(
             count += 1
             for stake in STAKES:
                 for order in (groups, [group[::-1] for group in groups]):
-                    got = shares(stake, Result(PLAYED_OUT, durak=durak), order, seats)
+                    got = shares(stake, MatchResult(PLAYED_OUT, durak=durak), order, seats)
                     assert sum(got) == stake * seats
                     assert min(got) >= 0
                     assert got[durak] == 0
@@ -73,19 +75,21 @@ def stages(seats: Sequence[int]) -> Iterator[list[list[int]]]:
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5, 6])
 def test_R12_5_draws_and_cancelled_tables_give_every_stake_back(seats: int) -> None:
-    assert shares(7, Result(Outcome.OUTCOME_CANCELLED), [], seats) == [7] * seats
+    assert shares(7, MatchResult(Outcome.OUTCOME_CANCELLED), [], seats) == [7] * seats
     for groups in stages(range(seats)):
         still_in = seats - sum(map(len, groups))
         # A draw is between those who went out last (R9.4), or those who are still in (R9.5).
         if len(groups[-1] if groups and not still_in else range(still_in)) > 1:
             for stake in STAKES:
-                draw = shares(stake, Result(Outcome.OUTCOME_DRAW), groups, seats)
+                draw = shares(stake, MatchResult(Outcome.OUTCOME_DRAW), groups, seats)
                 assert draw == [stake] * seats
 
 
 @pytest.mark.parametrize("taken", [[], [1], [0, 2], [0, 1, 2, 3, 4]])
 def test_R12_5_a_cancelled_table_pays_the_seats_that_were_taken(taken: list[int]) -> None:
-    assert shares_of(7, taken, Result(Outcome.OUTCOME_CANCELLED), []) == dict.fromkeys(taken, 7)
+    assert bank_shares(7, taken, MatchResult(Outcome.OUTCOME_CANCELLED), []) == dict.fromkeys(
+        taken, 7
+    )
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5, 6])
@@ -94,7 +98,7 @@ def test_R12_6_whoever_leaves_at_whatever_stage_the_shares_sum_to_the_bank(seats
         others = [seat for seat in range(seats) if seat != leaver]
         for groups in stages(others):
             for stake in STAKES:
-                result = Result(Outcome.OUTCOME_ABANDONED, leaver=leaver)
+                result = MatchResult(Outcome.OUTCOME_ABANDONED, leaver=leaver)
                 got = shares(stake, result, groups, seats)
                 assert sum(got) == stake * seats
                 assert got[leaver] == 0
@@ -141,7 +145,7 @@ def test_R12_3_R12_4_values_worked_out_by_hand(
 ) -> None:
     out = {seat for group in groups for seat in group}
     (durak,) = set(range(len(expected))) - out
-    assert shares(stake, Result(PLAYED_OUT, durak=durak), groups, len(expected)) == expected
+    assert shares(stake, MatchResult(PLAYED_OUT, durak=durak), groups, len(expected)) == expected
 
 
 @pytest.mark.parametrize(
@@ -155,7 +159,7 @@ def test_R12_3_R12_4_values_worked_out_by_hand(
     ],
 )
 def test_R12_6_values_worked_out_by_hand(stake: int, leaver: int, expected: list[int]) -> None:
-    result = Result(Outcome.OUTCOME_ABANDONED, leaver=leaver)
+    result = MatchResult(Outcome.OUTCOME_ABANDONED, leaver=leaver)
     assert shares(stake, result, [], len(expected)) == expected
 
 

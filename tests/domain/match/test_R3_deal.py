@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.cards import name
+from domain.cards import card_name
 from domain.match.fold import Match
 from domain.match.seating import GIVE_UPS_MAX, cancel, leave, rematch_table, seat_bot, take_seat
 from durak.v1.settings_pb2 import BotLevel
@@ -159,7 +159,7 @@ def test_C04_R3_3_a_deal_that_uses_up_the_deck(deck: int, seats: int) -> None:
     last_dealt = table.records[-1].event.dealt.hands[-1].cards[-1]
     assert match.stock == []
     assert match.trump_card == last_dealt
-    assert name(last_dealt) in table.hand("ABCDEF"[seats - 1]).split()
+    assert card_name(last_dealt) in table.hand("ABCDEF"[seats - 1]).split()
     assert match.trump_suit == (last_dealt - 1) // 13
 
 

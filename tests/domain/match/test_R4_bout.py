@@ -1,7 +1,7 @@
 """R4 The bout: leading, beating, the cap on attack cards."""
 
 from domain.match.view import table_view
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import Table, dealt, kinds
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import Table, dealt, kinds
 
 NEIGHBOURS, ALL = 1, 2

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import Table, dealt
 
 TABLE_OF_THREE = ("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", "6♣ 7♣ 8♣ 9♣ 10♣ J♣")

@@ -1,7 +1,7 @@
 """R7 How a bout ends, R8 Drawing."""
 
 from durak.v1.events_pb2 import Event, TookReason
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import LETTERS, Table, dealt, kinds, names
 
 THREE = ("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", "6♣ 7♣ 8♣ 9♣ 10♣ J♣")

@@ -6,7 +6,7 @@ import pytest
 
 from durak.v1.events_pb2 import Outcome
 from durak.v1.table_pb2 import PHASE_ENDED
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import Table, dealt, kinds
 
 

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from domain.cards import name
-from domain.match.deal import Draws, deal, deal_key, seed_hash, shuffle
+from domain.cards import card_name
+from domain.match.deal import UniformNumbers, deal, deal_key, seed_hash, shuffle
 from tests.domain.tables import MATCH_ID, full, names, settings
 
 SEED = bytes(range(32))
@@ -57,7 +57,7 @@ def test_the_length_bytes_keep_lists_of_seeds_apart() -> None:
 
 def test_the_stream_is_read_as_big_endian_words_of_blocks_0_1() -> None:
     words = words_of(SEED, 20)
-    draws = Draws(SEED)
+    draws = UniformNumbers(SEED)
     assert [draws.below(1 << 32) for _ in range(20)] == words
     # openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f over eight zero bytes
     assert (
@@ -69,7 +69,7 @@ def test_the_stream_is_read_as_big_endian_words_of_blocks_0_1() -> None:
 def test_words_that_would_favour_small_numbers_are_skipped() -> None:
     bound = 3 << 30  # 2^32 mod bound = 2^30, so words from 3 * 2^30 on are skipped
     fair = [word for word in words_of(SEED, 400) if word < bound]
-    draws = Draws(SEED)
+    draws = UniformNumbers(SEED)
     assert [draws.below(bound) for _ in range(250)] == fair[:250]
     assert len(fair) < 340, "about a quarter of the words is skipped"
 
@@ -81,7 +81,7 @@ def test_fisher_yates_runs_from_the_last_index_down_to_1() -> None:
     for last, word in zip((3, 2, 1), words, strict=True):
         chosen = word % (last + 1)
         expected[last], expected[chosen] = expected[chosen], expected[last]
-    shuffle(deck, Draws(SEED))  # type: ignore[arg-type] # any list will do
+    shuffle(deck, UniformNumbers(SEED))  # type: ignore[arg-type] # any list will do
     assert deck == expected
 
 
@@ -135,4 +135,4 @@ def test_a_whole_deal_computed_with_openssl() -> None:
         "9♣ 9♦ 10♦ J♥ A♦ K♠",
         "K♥ A♠ Q♣ 10♥ J♣ J♦",
     ]
-    assert name(cards.trump_card) == "K♣"
+    assert card_name(cards.trump_card) == "K♣"

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from domain.cards import Card, cards_in
 from domain.match.fold import Match
-from domain.match.view import redact, summary, table_view
+from domain.match.view import match_summary, redact, table_view
 from durak.v1.cards_pb2 import Card as CardEnum
 from durak.v1.events_pb2 import Dealt, DealtHand, Drew, Event, Record, SeatDraw
 from durak.v1.settings_pb2 import BotLevel, Settings
@@ -72,7 +72,7 @@ def test_C17_C18_views_and_events_show_only_what_the_reader_may_know(wanted: Set
             reader.learn(record.event)
             shown = redact(record.event, reader.viewer, match.trump_card)
             view = table_view(match, reader.viewer)
-            for message in (shown, view, summary(match)):
+            for message in (shown, view, match_summary(match)):
                 assert set(cards_shown(message)) <= reader.cards
                 assert (seed in message.SerializeToString()) == (over and seed_belongs(message))
             if reader.viewer is None:
@@ -138,7 +138,7 @@ def test_C17_matches_that_differ_only_in_hidden_cards_give_identical_views(seed:
                 assert mine == theirs
         for viewer in (0, None):
             assert table_view(twin, viewer) == table_view(table.match, viewer)
-        assert summary(twin) == summary(table.match)
+        assert match_summary(twin) == match_summary(table.match)
 
 
 def hidden_pairs(table: Table, viewer: int) -> Iterator[tuple[Card, Card]]:

@@ -10,9 +10,18 @@ from domain.cards import SUIT_OF, cards_in, mask_of
 from domain.endgame import MoveKind, Value, evaluate_moves, legal_moves, solve
 from domain.match.deal import lowest_trump_holder
 from domain.match.refusal import Refusal
-from domain.practice import OPPONENT, YOU, Puzzle, PuzzleError, attempt, choice_of, parse, start
-from domain.practice.notation import read, to_contract
-from domain.practice.past import past_of
+from domain.practice import (
+    OPPONENT,
+    PLAYER,
+    Puzzle,
+    PuzzleError,
+    find_choice,
+    make_attempt,
+    parse_puzzle,
+    start_puzzle,
+)
+from domain.practice.deal_reconstruction import reconstruct_deal
+from domain.practice.notation import parse_move, to_move_message
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Outcome
 from durak.v1.table_pb2 import AttackMove, Move
@@ -32,8 +41,8 @@ def named(puzzle_id: str) -> Puzzle:
 def values(puzzle_id: str) -> dict[str, Value]:
     """The value of each choice, written as puzzles write moves."""
     puzzle = named(puzzle_id)
-    found = evaluate_moves(start(puzzle).position)
-    return {text: found[read(text)].value for text in CHOICES[puzzle_id]}
+    found = evaluate_moves(start_puzzle(puzzle).position)
+    return {text: found[parse_move(text)].value for text in CHOICES[puzzle_id]}
 
 
 # Worked out by hand: R15, and seed 000.
@@ -51,12 +60,12 @@ CHOICES = {
 
 @EACH
 def test_the_solver_proves_the_right_choices_right_and_all_others_wrong(puzzle: Puzzle) -> None:
-    found = evaluate_moves(start(puzzle).position)
+    found = evaluate_moves(start_puzzle(puzzle).position)
     best = max(value.value for value in found.values())
     assert all(value.exact for value in found.values())
     assert {move for move, value in found.items() if value.value is best} == puzzle.right
     assert len(found) > 1
-    assert solve(start(puzzle).position).value is best
+    assert solve(start_puzzle(puzzle).position).value is best
 
 
 @pytest.mark.parametrize("puzzle_id", CHOICES)
@@ -66,7 +75,7 @@ def test_R15_endings_worked_out_by_hand(puzzle_id: str) -> None:
 
 @EACH
 def test_every_puzzle_has_all_texts_in_every_language(puzzle: Puzzle) -> None:
-    has_wrong = set(legal_moves(start(puzzle).position)) != puzzle.right
+    has_wrong = set(legal_moves(start_puzzle(puzzle).position)) != puzzle.right
     for language in LANGUAGES:
         texts = puzzle.texts[language]
         assert ("wrong" in texts) is has_wrong
@@ -82,8 +91,8 @@ def test_there_are_puzzles_of_all_kinds() -> None:
     assert {puzzle.draw_allowed for puzzle in PUZZLES} == {False, True}
     kinds = {move.kind for puzzle in PUZZLES for move in puzzle.right}
     assert kinds == set(MoveKind)
-    positions = [start(puzzle).match for puzzle in PUZZLES]
-    assert {(m.defender == YOU, bool(m.attacks)) for m in positions} == {
+    positions = [start_puzzle(puzzle).match for puzzle in PUZZLES]
+    assert {(m.defender == PLAYER, bool(m.attacks)) for m in positions} == {
         (True, True),
         (False, True),
         (False, False),
@@ -91,7 +100,7 @@ def test_there_are_puzzles_of_all_kinds() -> None:
 
 
 def test_only_the_comparison_has_no_wrong_choice() -> None:
-    all_right = [p.id for p in PUZZLES if set(legal_moves(start(p).position)) == p.right]
+    all_right = [p.id for p in PUZZLES if set(legal_moves(start_puzzle(p).position)) == p.right]
     assert all_right == ["last-trump-win"]
 
 
@@ -100,7 +109,7 @@ def test_only_the_comparison_has_no_wrong_choice() -> None:
 
 @EACH
 def test_a_puzzle_is_where_its_match_has_come_to(puzzle: Puzzle) -> None:
-    match = start(puzzle).match
+    match = start_puzzle(puzzle).match
     assert tuple(match.hands) == puzzle.hands
     assert match.stock == []
     assert match.trump_suit == puzzle.trump_suit
@@ -112,12 +121,12 @@ def test_a_puzzle_is_where_its_match_has_come_to(puzzle: Puzzle) -> None:
 @pytest.mark.parametrize(
     ("you", "opponent", "leader", "deck"),
     [
-        ("6♠", "A♥", YOU, 36),
+        ("6♠", "A♥", PLAYER, 36),
         ("6♠", "A♥", OPPONENT, 36),
-        ("6♠", "A♥ 7♥ 8♥", YOU, 36),
-        ("6♠ 7♠ 8♠", "A♥", YOU, 36),
+        ("6♠", "A♥ 7♥ 8♥", PLAYER, 36),
+        ("6♠ 7♠ 8♠", "A♥", PLAYER, 36),
         ("6♠ 7♦ 8♦ 9♦ 10♦ J♦", "A♥ 7♥ 8♥ K♠ Q♠ J♠", OPPONENT, 36),
-        ("9♠ 10♠", "J♠ K♥", YOU, 24),
+        ("9♠ 10♠", "J♠ K♥", PLAYER, 24),
         ("2♠ 3♦", "4♠ K♥ 2♥ 3♥", OPPONENT, 52),
     ],
 )
@@ -126,7 +135,7 @@ def test_R3_4_a_past_is_dealt_so_that_the_lowest_trump_leads(
 ) -> None:
     spades = 3
     hands = [mask_of(card_of(word) for word in hand.split()) for hand in (you, opponent)]
-    past = past_of(hands, leader, spades, deck)
+    past = reconstruct_deal(hands, leader, spades, deck)
     held = [mask_of(hand.cards) for hand in past.dealt.hands]
     assert lowest_trump_holder(held, spades) == past.dealt.first_attacker
     assert past.bouts[0].attacker == past.dealt.first_attacker
@@ -135,7 +144,7 @@ def test_R3_4_a_past_is_dealt_so_that_the_lowest_trump_leads(
 
 
 def card_of(word: str) -> Any:
-    return next(iter(cards_in(read(word).card)))
+    return next(iter(cards_in(parse_move(word).card)))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +159,7 @@ def card_of(word: str) -> Any:
 def test_hands_that_nothing_leads_to(you: str, opponent: str, fault: str) -> None:
     hands = [mask_of(card_of(word) for word in hand.split()) for hand in (you, opponent)]
     with pytest.raises(ValueError, match=fault):
-        past_of(hands, YOU, 3, 36)
+        reconstruct_deal(hands, PLAYER, 3, 36)
 
 
 # --- choices ----------------------------------------------------------------------------------
@@ -158,15 +167,15 @@ def test_hands_that_nothing_leads_to(you: str, opponent: str, fault: str) -> Non
 
 @EACH
 def test_every_choice_is_played_to_the_end_that_the_solver_foretells(puzzle: Puzzle) -> None:
-    started = start(puzzle)
+    started = start_puzzle(puzzle)
     foretold = evaluate_moves(started.position)
     version = started.match.version
     for choice in legal_moves(started.position):
-        made = attempt(puzzle, started, choice)
+        made = make_attempt(puzzle, started, choice)
         records = [*made.steps, *made.continuation]
         assert [r.version for r in records] == list(range(version + 1, version + 1 + len(records)))
         finished = records[-1].event.finished
-        came_out = Value.LOSS if finished.durak == YOU else Value.WIN
+        came_out = Value.LOSS if finished.durak == PLAYER else Value.WIN
         if finished.outcome == Outcome.OUTCOME_DRAW:
             came_out = Value.DRAW
         assert made.value is came_out is foretold[choice].value
@@ -183,7 +192,7 @@ def test_R9_1_the_same_defence_comes_to_two_ends() -> None:
         ("last-trump-win", Outcome.OUTCOME_PLAYED_OUT),
     ):
         puzzle = named(puzzle_id)
-        made = attempt(puzzle, start(puzzle), read("6♠ x A♥"))
+        made = make_attempt(puzzle, start_puzzle(puzzle), parse_move("6♠ x A♥"))
         kinds = [record.event.WhichOneof("kind") for record in made.steps]
         assert kinds == ["defended", "discarded", "went_out", "finished"]
         assert made.steps[-1].event.finished.outcome == outcome
@@ -192,7 +201,7 @@ def test_R9_1_the_same_defence_comes_to_two_ends() -> None:
 
 def test_R7_1_after_a_choice_the_opponent_answers_until_you_have_to_choose() -> None:
     puzzle = named("draw-out-the-trump")
-    made = attempt(puzzle, start(puzzle), read("7♣"))
+    made = make_attempt(puzzle, start_puzzle(puzzle), parse_move("7♣"))
     kinds = [record.event.WhichOneof("kind") for record in made.steps]
     # A♠ beats 7♣, there is nothing to throw in but the pass, and the opponent leads
     assert kinds == ["attacked", "defended", "passed", "discarded", "attacked"]
@@ -201,18 +210,18 @@ def test_R7_1_after_a_choice_the_opponent_answers_until_you_have_to_choose() -> 
 
 def test_a_move_of_the_contract_is_the_choice_that_it_means() -> None:
     for puzzle in PUZZLES:
-        started = start(puzzle)
+        started = start_puzzle(puzzle)
         for choice in legal_moves(started.position):
-            assert choice_of(started, to_contract(choice)) == choice
+            assert find_choice(started, to_move_message(choice)) == choice
 
 
 def test_a_move_that_the_rules_do_not_allow_is_refused_by_its_rule() -> None:
-    started = start(named("last-trump-draw"))
+    started = start_puzzle(named("last-trump-draw"))
     ace_of_spades = Move(attack=AttackMove(card=card_of("A♠")))
-    refusal = choice_of(started, ace_of_spades)
+    refusal = find_choice(started, ace_of_spades)
     assert isinstance(refusal, Refusal)
     assert refusal.reason == ErrorReason.ERROR_REASON_NOT_YOUR_TURN
-    assert choice_of(started, None) is None  # who defends cannot wait
+    assert find_choice(started, None) is None  # who defends cannot wait
 
 
 # --- data that are no puzzle ------------------------------------------------------------------
@@ -231,9 +240,9 @@ def test_a_move_that_the_rules_do_not_allow_is_refused_by_its_rule() -> None:
     ],
 )
 def test_data_that_are_no_puzzle(change: dict[str, Any]) -> None:
-    parse("fine", DATA)
+    parse_puzzle("fine", DATA)
     with pytest.raises(PuzzleError, match="broken"):
-        parse("broken", DATA | change)
+        parse_puzzle("broken", DATA | change)
 
 
 @pytest.mark.parametrize(
@@ -246,6 +255,6 @@ def test_data_that_are_no_puzzle(change: dict[str, Any]) -> None:
     ],
 )
 def test_positions_that_no_match_comes_to(change: dict[str, Any]) -> None:
-    start(parse("fine", DATA))
+    start_puzzle(parse_puzzle("fine", DATA))
     with pytest.raises((PuzzleError, ValueError)):
-        start(parse("broken", DATA | change))
+        start_puzzle(parse_puzzle("broken", DATA | change))

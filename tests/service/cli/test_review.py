@@ -12,7 +12,7 @@ import pytest
 
 from eventstore import EventStore
 from tests.conftest import Database
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import Table, opened, settings
 from tests.service.matches.test_review import stored
 from tests.terminal import COMMAND, SECONDS, Server, Terminal

@@ -12,7 +12,7 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.match_service_pb2 import BestResult, ReviewVerdict
 from eventstore import Append, EventStore, first_hash
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.tables import TAKE, Table, move_of
 from tests.service.playing import (
     KEY,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from grpc import StatusCode, aio
 
-from domain.cards import name
+from domain.cards import card_name
 from durak.v1 import practice_service_pb2 as api
 from durak.v1.cards_pb2 import CARD_9C, CARD_AH, CARD_AS
 from durak.v1.table_pb2 import AttackMove, DefendMove, Move
@@ -70,9 +70,9 @@ async def test_a_puzzle_shows_the_position_and_says_that_the_hand_is_open(
         "Trumps are spades (♠); the stock is empty. On the table: A♥. "
         "You hold 6♠; the opponent holds 8♣ 9♦."
     )
-    assert [name(card) for card in puzzle.opponent_hand] == ["8♣", "9♦"]
+    assert [card_name(card) for card in puzzle.opponent_hand] == ["8♣", "9♦"]
     assert "In a match you would have to remember" in puzzle.open_hand_note
-    assert [name(card) for card in puzzle.view.hand] == ["6♠"]
+    assert [card_name(card) for card in puzzle.view.hand] == ["6♠"]
     assert puzzle.view.stock_count == 0
     assert not puzzle.view.HasField("deadline")
     assert [choice.text for choice in puzzle.choices] == ["Beat A♥ with 6♠", "Take"]
@@ -119,7 +119,7 @@ async def test_waiting_is_a_choice_where_it_is_offered(channel: aio.Channel) -> 
     assert answer.right
     # it makes no event: what happens next is the defender's
     assert answer.steps[0].text == "The opponent beats 10♥ with K♥."
-    assert [name(card) for card in answer.opponent_hand] == ["8♣", "Q♦", "K♠"]
+    assert [card_name(card) for card in answer.opponent_hand] == ["8♣", "Q♦", "K♠"]
     assert answer.outcome_text == "With best play by both, you win from here."
     assert answer.continuation[-1].text == "The opponent is the durak."
 

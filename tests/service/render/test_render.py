@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from domain.cards import CARDS, name
+from domain.cards import CARDS, card_name
 from durak.v1 import events_pb2
 from durak.v1.cards_pb2 import Card, Suit
 from durak.v1.events_pb2 import Event
@@ -70,7 +70,7 @@ def test_cards_are_read_in_every_alphabet(typed: str, card: Card.ValueType | Non
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_card_is_read_and_coloured_as_it_is_written(language: str) -> None:
-    written = [Spelling().spell(name(card), language) for card in CARDS]
+    written = [Spelling().spell(card_name(card), language) for card in CARDS]
     assert [parse_card(text) for text in written] == list(CARDS)
     assert all(colour_cards(text).spans for text in written)
 
@@ -206,7 +206,7 @@ def told(meaning: Move | Keyword | InvalidAnswer) -> str:
     kind = meaning.WhichOneof("kind") or ""
     move = getattr(meaning, kind)
     cards = [value for _, value in move.ListFields()]
-    return " ".join((kind, *(name(card) for card in cards)))
+    return " ".join((kind, *(card_name(card) for card in cards)))
 
 
 def test_a_story_counts_hands_and_stock_and_never_tells_a_hidden_card() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from domain.audit import audit
 from domain.audit.transcript import verify
-from domain.cards import cards_in, name
+from domain.cards import card_name, cards_in
 from domain.match.fold import fold
 from durak.v1.events_pb2 import ACTOR_KIND_BOT, Record, TableOpened
 from durak.v1.settings_pb2 import Deck, Settings
@@ -197,11 +197,11 @@ def test_the_table_is_drawn_for_every_record(browser: Page, honest: Path) -> Non
         shown = labels(browser)
         for hand, label in zip(match.hands, shown, strict=False):
             cards = set() if label == "no cards" else set(label.split())
-            assert cards == {name(card) for card in cards_in(hand)}
+            assert cards == {card_name(card) for card in cards_in(hand)}
         for card, label in zip(match.attacks, shown[len(match.hands) :], strict=False):
-            assert label.startswith(name(card))
+            assert label.startswith(card_name(card))
             if card in match.beaten_by:
-                assert label.endswith(f"beaten by {name(match.beaten_by[card])}")
+                assert label.endswith(f"beaten by {card_name(match.beaten_by[card])}")
         drawn = browser.run("document.querySelectorAll('#board svg.card').length")
         on_board = [*match.hands, match.on_table]
         assert drawn == sum(cards.bit_count() for cards in on_board) + len(match.stock)
@@ -263,9 +263,9 @@ def test_hands_are_closed_by_a_switch(browser: Page, honest: Path) -> None:
     assert hands == ["6 cards, face down"] * 4
     text = browser.run("document.getElementById('board').innerHTML")
     assert not [
-        card for hand in match.hands for card in cards_in(hand) if f'"{name(card)}"' in text
+        card for hand in match.hands for card in cards_in(hand) if f'"{card_name(card)}"' in text
     ]
-    assert labels(browser)[-1] == name(match.trump_card)
+    assert labels(browser)[-1] == card_name(match.trump_card)
     browser.run("document.getElementById('hands').click()")
     assert browser.run("document.getElementById('hands').ariaChecked") == "true"
     assert labels(browser)[0] != "6 cards, face down"

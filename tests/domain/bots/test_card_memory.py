@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from domain.bots.memory import Memory, remember
+from domain.bots.card_memory import CardMemory, remember_cards
 from domain.cards import bit, cards_in, mask_of
 from domain.match.fold import Match
 from domain.match.view import redact
@@ -17,13 +17,13 @@ from tests.domain.random_play import all_settings, dealt_by_seed, step
 from tests.domain.tables import CARD_NAMED, LETTERS, Table, cards, dealt, names, settings
 
 
-def memory_of(table: Table, letter: str) -> Memory:
+def memory_of(table: Table, letter: str) -> CardMemory:
     seat = LETTERS.index(letter)
     trump_card = table.match.trump_card
-    return remember([redact(r.event, seat, trump_card) for r in table.records], seat)
+    return remember_cards([redact(r.event, seat, trump_card) for r in table.records], seat)
 
 
-def known(memory: Memory, letter: str) -> str:
+def known(memory: CardMemory, letter: str) -> str:
     return names(cards_in(memory.known[LETTERS.index(letter)]))
 
 
@@ -67,7 +67,7 @@ def test_R3_3_the_last_card_dealt_is_known_to_all() -> None:
     assert memory.unseen.bit_count() == 17
 
 
-def missing(memory: Memory, letter: str) -> str:
+def missing(memory: CardMemory, letter: str) -> str:
     return names(cards_in(memory.missing[LETTERS.index(letter)]))
 
 
@@ -97,12 +97,12 @@ def test_R14_4_who_takes_several_cards_may_have_been_able_to_beat_some() -> None
 
 def test_nothing_is_known_before_the_deal() -> None:
     with pytest.raises(ValueError, match="dealt"):
-        remember([Event()], 0)
+        remember_cards([Event()], 0)
     with pytest.raises(ValueError, match="dealt"):
-        remember([], 0)
+        remember_cards([], 0)
 
 
-def assert_true_and_whole(memory: Memory, match: Match) -> None:
+def assert_true_and_whole(memory: CardMemory, match: Match) -> None:
     """All that is believed is so, and the unseen cards are as many as there are hidden places."""
     assert memory.known[memory.seat] == match.hands[memory.seat]
     assert memory.counts == [hand.bit_count() for hand in match.hands]

@@ -6,13 +6,13 @@ discard may go round.
 
 from __future__ import annotations
 
-from domain.endgame.position import bits
+from domain.endgame.position import single_cards
 from domain.endgame.search import FAR, Search
 
-HORIZON = -1
+ON_HORIZON = -1
 """In place of the depth of a position: rests on the horizon."""
 
-WIDEST = 24
+HORIZON_MAX = 24
 """Furthest horizon, in bouts of one run; the stack of calls allows no more."""
 
 
@@ -69,7 +69,7 @@ class TransferSearch(Search):
         """Look further along runs from now on. False if that has been done as far as it goes."""
         self.abandon()
         self.horizon *= 2
-        return self.horizon <= WIDEST
+        return self.horizon <= HORIZON_MAX
 
     def confirm(self, *, won: bool) -> None:
         """Note the run of the win just found. Raises HorizonReached if a failure rests on that."""
@@ -77,7 +77,7 @@ class TransferSearch(Search):
         if won:
             self.root_run = max(self.root_run, self.longest_run)
         self.longest_run = 0
-        if not won and rests_on == HORIZON:
+        if not won and rests_on == ON_HORIZON:
             raise HorizonReached
 
     # Memory
@@ -138,7 +138,7 @@ class TransferSearch(Search):
             return None if other is None or other & 1 == goal else other & 1
         if self.tainted:
             rests_on = self.tainted.get(key, FAR)
-            if rests_on == HORIZON and self.seen_at[key] > self.run_depth:
+            if rests_on == ON_HORIZON and self.seen_at[key] > self.run_depth:
                 return None  # it can be followed further from here
             self.rests_on = min(self.rests_on, rests_on)
         return answer
@@ -149,7 +149,7 @@ class TransferSearch(Search):
         if depth is None:
             if self.run_depth <= self.horizon:
                 return None
-            depth = HORIZON
+            depth = ON_HORIZON
             self.horizon_hit = True
         self.rests_on = min(self.rests_on, depth)
         return 1 - goal
@@ -199,7 +199,7 @@ class TransferSearch(Search):
         self.longest_run = max(self.longest_run, held)
         if not self.transfers:
             return True
-        for card in bits(attacker):
+        for card in single_cards(attacker):
             if held < 3:
                 return True
             if not self.beats[card] & defender:
@@ -225,7 +225,7 @@ class TransferSearch(Search):
             return True
         return all(
             self.faced(attacker ^ card, defender, unbeaten | card, 0, ranks, goal)
-            for card in bits(attacker & ranks)
+            for card in single_cards(attacker & ranks)
         )
 
     def transfer(self, attacker: int, defender: int, unbeaten: int, ranks: int, goal: int) -> bool:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from domain.bots.strength import BEATS, MATES, PLAIN, TRUMPS, Packed, pack_all
+from domain.bots.packed_cards import BEATERS_OF, PLAIN, SAME_RANK, TRUMPS, Packed, pack_cards
 from durak.v1.table_pb2 import TableView
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Observation:
     """The own hand and the table.
 
     ``trump_suit`` is 0 to 3 as in `domain.cards`, ``stock`` the number of cards in the stock.
@@ -25,27 +25,27 @@ class Sight:
     weak: Packed
 
 
-def look(view: TableView) -> Sight:
+def observe(view: TableView) -> Observation:
     """What the view shows of hand and table."""
     trump_suit = view.trump_suit - 1
     table = ranks = weak = 0
     unbeaten = []
     for pair in view.table:
-        attack = pack_all([pair.attack_card], trump_suit)
+        attack = pack_cards([pair.attack_card], trump_suit)
         table |= attack
-        ranks |= MATES[attack]
+        ranks |= SAME_RANK[attack]
         if not pair.defence_card:
             unbeaten.append(attack)
             continue
-        defence = pack_all([pair.defence_card], trump_suit)
+        defence = pack_cards([pair.defence_card], trump_suit)
         table |= defence
-        ranks |= MATES[defence]
+        ranks |= SAME_RANK[defence]
         if defence & TRUMPS:
-            weak |= BEATS[attack] & PLAIN
-    return Sight(
+            weak |= BEATERS_OF[attack] & PLAIN
+    return Observation(
         trump_suit=trump_suit,
         stock=view.stock_count,
-        hand=pack_all(view.hand, trump_suit),
+        hand=pack_cards(view.hand, trump_suit),
         unbeaten=unbeaten,
         table=table,
         ranks=ranks,

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from domain.bots import BOTS, choose, endings, hard
-from domain.bots.appraisal import APPRAISALS
-from domain.bots.arena import play_deal, rate
-from domain.bots.endings import is_ending, outcome_of, position
-from domain.bots.memory import remember
-from domain.bots.playing import attacking, transferring
-from domain.bots.sampling import Chance, Worlds
-from domain.bots.strength import Packed, pack, pack_all
-from domain.bots.world import Variant, World
+from domain.bots import BOTS, choose_move, endgame_play, hard
+from domain.bots.arena import estimate, play_deal
+from domain.bots.card_memory import remember_cards
+from domain.bots.determinization import Determinizer, SeededRandom
+from domain.bots.endgame_play import exact_outcome, is_endgame, position
+from domain.bots.evaluation import HAND_EVALUATORS
+from domain.bots.packed_cards import Packed, pack_cards, pack_mask
+from domain.bots.simulation import Simulation, Variant
 from domain.cards import cards_in, deck_cards
-from domain.endgame import Move as Choice
+from domain.endgame import EndgameMove as Choice
 from domain.endgame import MoveKind, Position, Role, evaluate_moves
+from domain.match.move_messages import attack, transfer
 from domain.match.view import redact, seats_in, table_view
 from durak.v1.events_pb2 import Event
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings
 from durak.v1.table_pb2 import PHASE_PLAYING, Move, TableView
-from tests.domain.endings import ending
+from tests.domain.endgame_tables import ending
 from tests.domain.random_play import all_settings, dealt_by_seed, step
 from tests.domain.tables import CARD_NAMED, LETTERS, Table, cards, dealt, settings
 
@@ -51,21 +51,21 @@ def moments(wanted: Settings, number: int) -> Iterator[tuple[Table, int]]:
 @pytest.mark.parametrize("index", range(3, 832, 166))
 def test_every_world_agrees_with_what_the_seat_knows(index: int) -> None:
     wanted = list(all_settings())[index]
-    deck = pack_all(deck_cards(wanted.deck), 0).bit_count()
+    deck = pack_cards(deck_cards(wanted.deck), 0).bit_count()
     for table, seat in moments(wanted, index):
         match = table.match
         view, history = seen(table, seat)
-        memory = remember(history, seat)
-        world = Worlds(view, memory).draw(Chance(match.version))
+        memory = remember_cards(history, seat)
+        world = Determinizer(view, memory).draw(SeededRandom(match.version))
         trump_suit = match.trump_suit
-        assert world.hands[seat] == pack(match.hands[seat], trump_suit)
+        assert world.hands[seat] == pack_mask(match.hands[seat], trump_suit)
         assert [hand.bit_count() for hand in world.hands] == memory.counts
         for hand, known in zip(world.hands, memory.known, strict=True):
-            assert not pack(known, trump_suit) & ~hand
+            assert not pack_mask(known, trump_suit) & ~hand
         assert len(world.stock) == len(match.stock)
         if match.stock:  # drawn from the end: the trump card comes last
-            assert world.stock[0] == pack_all([match.trump_card], trump_suit)
-        placed = [*world.hands, *world.stock, world.table, pack(match.discard, trump_suit)]
+            assert world.stock[0] == pack_cards([match.trump_card], trump_suit)
+        placed = [*world.hands, *world.stock, world.table, pack_mask(match.discard, trump_suit)]
         assert sum(cards.bit_count() for cards in placed) == deck
         assert union(placed).bit_count() == deck
         assert (world.attacker, world.defender, world.cap) == (
@@ -76,8 +76,10 @@ def test_every_world_agrees_with_what_the_seat_knows(index: int) -> None:
         assert world.in_play == seats_in(match.in_play)
         assert world.attacks_max == match.attacks_max
         assert len(world.unbeaten) == match.unbeaten
-        assert world.table == pack(match.on_table, trump_suit)
-        assert world.ranks & union(placed) == pack(match.ranks_on_table, trump_suit) & union(placed)
+        assert world.table == pack_mask(match.on_table, trump_suit)
+        assert world.ranks & union(placed) == pack_mask(match.ranks_on_table, trump_suit) & union(
+            placed
+        )
         assert (world.taking, world.passed) == (match.taking, match.passed)
 
 
@@ -91,9 +93,9 @@ def union(parts: list[Packed]) -> Packed:
 def test_worlds_of_another_seed_are_other_worlds_and_of_the_same_the_same() -> None:
     table = dealt_by_seed(settings(), 1)
     view, history = seen(table, 0)
-    worlds = Worlds(view, remember(history, 0))
+    worlds = Determinizer(view, remember_cards(history, 0))
     assert not worlds.is_one
-    hands = [worlds.draw(Chance(seed)).hands[1] for seed in (1, 1, 2, 3)]
+    hands = [worlds.draw(SeededRandom(seed)).hands[1] for seed in (1, 1, 2, 3)]
     assert hands[0] == hands[1]
     assert len(set(hands)) == 3
 
@@ -102,11 +104,11 @@ def test_every_unseen_card_is_as_likely_to_be_in_the_hand() -> None:
     """Of 29 unseen cards six are in the other hand; 3,000 draws are ±5 standard errors."""
     table = dealt_by_seed(settings(), 2)
     view, history = seen(table, 0)
-    memory = remember(history, 0)
-    worlds, chance = Worlds(view, memory), Chance(77)
+    memory = remember_cards(history, 0)
+    worlds, chance = Determinizer(view, memory), SeededRandom(77)
     hands = [worlds.draw(chance).hands[1] for _ in range(3000)]
     for card in cards_in(memory.unseen):
-        held = sum(bool(hand & pack_all([card], table.match.trump_suit)) for hand in hands)
+        held = sum(bool(hand & pack_cards([card], table.match.trump_suit)) for hand in hands)
         assert abs(held / 3000 - 6 / 29) < 0.037
 
 
@@ -120,9 +122,9 @@ def test_a_card_that_a_hand_seems_to_be_missing_is_believed_to_be_elsewhere() ->
     table = dealt("6♠ 6♥ 6♦ 6♣ 9♦ 9♣", "7♣ 7♦ 8♦ 8♣ 10♦ J♦", trump="A♠", stock="J♣")
     table.play("A: 6♥", "B: take", "A: pass")
     view, history = seen(table, 0)
-    memory = remember(history, 0)
-    worlds, chance = Worlds(view, memory), Chance(5)
-    hearts = pack_all(cards("7♥ 8♥ 9♥ 10♥ J♥ Q♥ K♥ A♥"), table.match.trump_suit)
+    memory = remember_cards(history, 0)
+    worlds, chance = Determinizer(view, memory), SeededRandom(5)
+    hearts = pack_cards(cards("7♥ 8♥ 9♥ 10♥ J♥ Q♥ K♥ A♥"), table.match.trump_suit)
     held = sum((worlds.draw(chance).hands[1] & hearts).bit_count() for _ in range(1000))
     assert 0.2 * 6 / 28 - 0.02 < held / 8000 < 0.2 * 6 / 28 + 0.03
 
@@ -132,14 +134,14 @@ def test_a_card_that_a_hand_seems_to_be_missing_is_believed_to_be_elsewhere() ->
 
 def chance_of(hand: str, other: str, stock: int, deck: Deck.ValueType = Deck.DECK_36) -> float:
     """What the first of two seats, who leads, may hope for; spades are trumps."""
-    hands = [pack_all(cards(words), 3) for words in (hand, other)]
-    world = World(hands, [1] * stock, 0, Variant())
-    chance, other_chance = (APPRAISALS[deck].chance(world, seat) for seat in (0, 1))
+    hands = [pack_cards(cards(words), 3) for words in (hand, other)]
+    world = Simulation(hands, [1] * stock, 0, Variant())
+    chance, other_chance = (HAND_EVALUATORS[deck].chance(world, seat) for seat in (0, 1))
     assert chance + other_chance == pytest.approx(1)  # one of two seats is the durak
     return chance
 
 
-@pytest.mark.parametrize("deck", APPRAISALS)
+@pytest.mark.parametrize("deck", HAND_EVALUATORS)
 @pytest.mark.parametrize("stock", [1, 4, 10, 16])
 def test_better_cards_give_a_better_chance(deck: Deck.ValueType, stock: int) -> None:
     plain = "9♣ 10♣ J♣ Q♣ 10♥"
@@ -202,22 +204,22 @@ def test_R14_4_with_two_seats_and_no_stock_no_move_gives_a_result_away(
         for table, seat in moments(wanted, number):
             view, history = seen(table, seat)
             choices = len(view.moves.attack) + len(view.moves.defend) + view.moves.can_take
-            if not is_ending(view) or choices + view.moves.can_pass < 2:
+            if not is_endgame(view) or choices + view.moves.can_pass < 2:
                 continue
             exact = true_position(table)
-            assert position(view, remember(history, seat)) == exact
+            assert position(view, remember_cards(history, seat)) == exact
             cards_in_play = exact.attacker_hand | exact.defender_hand
             if cards_in_play.bit_count() > 8:
                 continue
             values = evaluate_moves(exact)
-            chosen = as_choice(choose(HARD, view, history, number))
+            chosen = as_choice(choose_move(HARD, view, history, number))
             assert values[chosen].value == max(found.value for found in values.values())
             judged += 1
     assert judged > 5
 
 
 def hard_move(table: Table, letter: str) -> Move:
-    return choose(HARD, *seen(table, LETTERS.index(letter)), 1)
+    return choose_move(HARD, *seen(table, LETTERS.index(letter)), 1)
 
 
 def test_R15_the_hard_bot_transfers_for_a_draw_rather_than_take() -> None:
@@ -228,7 +230,7 @@ def test_R15_the_hard_bot_transfers_for_a_draw_rather_than_take() -> None:
     """
     table = ending("6♥ 7♥ 9♣", "6♣", trump="♠", transfer=True)
     table.play("A: 6♥")
-    assert hard_move(table, "B") == transferring(CARD_NAMED["6♣"])
+    assert hard_move(table, "B") == transfer(CARD_NAMED["6♣"])
     table.play("B: transfer 6♣")
     # To beat both cards is the draw; if A took them, B would be out.
     assert hard_move(table, "A").WhichOneof("kind") == "defend"
@@ -241,15 +243,15 @@ def test_R14_4_the_hard_bot_leads_a_trump_where_that_wins() -> None:
     has to take; then 7♥ is A's last card, and B has cards left whatever B does.
     """
     table = ending("7♥ 6♠", "8♥ 9♣", trump="♠")
-    assert hard_move(table, "A") == attacking(CARD_NAMED["6♠"])
-    assert choose(NORMAL, *seen(table, 0), 1) == attacking(CARD_NAMED["7♥"])
+    assert hard_move(table, "A") == attack(CARD_NAMED["6♠"])
+    assert choose_move(NORMAL, *seen(table, 0), 1) == attack(CARD_NAMED["7♥"])
 
 
 def outcomes(attacker: str, defender: str, *, draw_allowed: bool = True) -> tuple[object, object]:
     """What the attacker and the defender come to; spades are trumps, seat 1 attacks."""
-    hands = [pack_all(cards(words), 3) for words in (defender, attacker)]
-    world = World(hands, [], 1, Variant(draw_allowed=draw_allowed))
-    return outcome_of(world, 1, 3), outcome_of(world, 0, 3)
+    hands = [pack_cards(cards(words), 3) for words in (defender, attacker)]
+    world = Simulation(hands, [], 1, Variant(draw_allowed=draw_allowed))
+    return exact_outcome(world, 1, 3), exact_outcome(world, 0, 3)
 
 
 def test_R15_the_ends_of_play_outs_are_exact() -> None:
@@ -268,18 +270,18 @@ def test_R14_4_the_hard_bot_beats_the_others(monkeypatch: pytest.MonkeyPatch) ->
 
     What full thought reaches over thousands of deals stands in docs/bots.md.
     """
-    monkeypatch.setattr(hard, "BOUTS", 200)
-    monkeypatch.setattr(endings, "BUDGET", 1000)
+    monkeypatch.setattr(hard, "PLAYOUT_BOUTS_MAX", 200)
+    monkeypatch.setattr(endgame_play, "POSITIONS_MAX", 1000)
     opponents = [BOTS[BotLevel.BOT_LEVEL_EASY], BOTS[NORMAL]] * 10
     deals = [
         play_deal(settings(), BOTS[HARD], opponent, seed=4, number=n)
         for n, opponent in enumerate(opponents)
     ]
-    assert rate([deal.score for deal in deals]).mean > 0.55
+    assert estimate([deal.score for deal in deals]).mean > 0.55
 
 
 def test_the_same_seed_gives_the_same_move() -> None:
     table = dealt_by_seed(settings(seats=3), 3)
     seat = seats_in(table.match.on_clock())[0]
     view, history = seen(table, seat)
-    assert choose(HARD, view, history, 5) == choose(HARD, view, history, 5)
+    assert choose_move(HARD, view, history, 5) == choose_move(HARD, view, history, 5)

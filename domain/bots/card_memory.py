@@ -23,7 +23,7 @@ from durak.v1.events_pb2 import Dealt, Defended, Event
 
 
 @dataclass(slots=True)
-class Memory:
+class CardMemory:
     """The cards of a match as one seat knows them; lists are by seat.
 
     ``known`` are the cards that are certainly in a hand (for the own seat that is all of them),
@@ -120,7 +120,7 @@ class Memory:
         self.stock_count -= len(cards)
 
 
-def remember(history: Sequence[Event], seat: int) -> Memory:
+def remember_cards(history: Sequence[Event], seat: int) -> CardMemory:
     """What ``seat`` knows after the events that it was shown, from the first of the match on.
 
     Raises `ValueError` where nothing was dealt yet.
@@ -131,16 +131,16 @@ def remember(history: Sequence[Event], seat: int) -> Memory:
         if kind == "table_opened":
             deck = mask_of(deck_cards(event.table_opened.settings.deck))
         elif kind == "dealt":
-            memory = _dealt(event.dealt, seat, deck)
+            memory = _memory_of_deal(event.dealt, seat, deck)
             for later in history[number + 1 :]:
                 memory.see(later)
             return memory
     raise ValueError("nothing was dealt yet")
 
 
-def _dealt(event: Dealt, seat: int, deck: CardMask) -> Memory:
+def _memory_of_deal(event: Dealt, seat: int, deck: CardMask) -> CardMemory:
     """What is seen of the deal. Where it used up the deck, the trump card is in a hand (R3.3)."""
-    return Memory(
+    return CardMemory(
         seat=seat,
         deck=deck,
         trump_card=event.trump_card,

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from domain.endgame import (
-    Ending,
-    Move,
+    EndgameMove,
+    EndgameResult,
     MoveKind,
     Position,
     Role,
     Value,
+    apply_move,
     evaluate_moves,
     legal_moves,
-    play,
     solve,
 )
 
@@ -29,15 +29,19 @@ def cards(text: str) -> int:
     return sum(1 << 13 * SUITS.index(c[-1]) + RANKS.index(c[:-1]) for c in text.split())
 
 
-def attack(card: str) -> Move:
-    return Move(MoveKind.ATTACK, cards(card))
+def attack(card: str) -> EndgameMove:
+    return EndgameMove(MoveKind.ATTACK, cards(card))
 
 
-def defend(card: str, target: str) -> Move:
-    return Move(MoveKind.DEFEND, cards(card), cards(target))
+def defend(card: str, target: str) -> EndgameMove:
+    return EndgameMove(MoveKind.DEFEND, cards(card), cards(target))
 
 
-TAKE, PASS, WAIT = Move(MoveKind.TAKE), Move(MoveKind.PASS), Move(MoveKind.WAIT)
+TAKE, PASS, WAIT = (
+    EndgameMove(MoveKind.TAKE),
+    EndgameMove(MoveKind.PASS),
+    EndgameMove(MoveKind.WAIT),
+)
 
 
 def position(attacker: str, defender: str, unbeaten: str = "", **settings: int) -> Position:
@@ -46,16 +50,16 @@ def position(attacker: str, defender: str, unbeaten: str = "", **settings: int) 
     return Position(cards(attacker), cards(defender), 3, cards(unbeaten), **settings)  # type: ignore[arg-type]
 
 
-def line(start: Position, *moves: Move) -> Position | Ending:
+def line(start: Position, *moves: EndgameMove) -> Position | EndgameResult:
     """What the moves lead to."""
-    state: Position | Ending = start
+    state: Position | EndgameResult = start
     for move in moves:
         assert isinstance(state, Position)
-        state = play(state, move)
+        state = apply_move(state, move)
     return state
 
 
-A_WINS, B_WINS, DRAW = Ending(0), Ending(1), Ending(None)
+A_WINS, B_WINS, DRAW = EndgameResult(0), EndgameResult(1), EndgameResult(None)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +73,14 @@ A_WINS, B_WINS, DRAW = Ending(0), Ending(1), Ending(None)
     ],
 )
 def test_R15_worked_endings(
-    attacker: str, defender: str, moves: list[Move], result: Ending
+    attacker: str, defender: str, moves: list[EndgameMove], result: EndgameResult
 ) -> None:
     assert line(position(attacker, defender), *moves) == result
 
 
 def test_R15_last_transfer_is_a_draw() -> None:
     start = position("7♥ 9♣", "6♣", "6♥", transfer=True)
-    transfer = Move(MoveKind.TRANSFER, cards("6♣"))
+    transfer = EndgameMove(MoveKind.TRANSFER, cards("6♣"))
     moves = [transfer, WAIT, defend("7♥", "6♥"), WAIT, defend("9♣", "6♣")]
     assert line(start, *moves) == DRAW
 
@@ -120,13 +124,13 @@ def test_R6_2_an_early_throw_in_stops_a_transfer() -> None:
     # A leads 6♥ and keeps 6♦ K♠: B could transfer 6♣, two cards for a hand of two. With 6♦ thrown
     # in first, the third six would face a hand of one.
     start = position("6♦ K♠", "6♣ 7♣ 8♣", "6♥", transfer=True, turn=Role.ATTACKER)
-    assert Move(MoveKind.TRANSFER, cards("6♣")) in legal_moves(play_on(start, WAIT))
-    assert Move(MoveKind.TRANSFER, cards("6♣")) not in legal_moves(
+    assert EndgameMove(MoveKind.TRANSFER, cards("6♣")) in legal_moves(play_on(start, WAIT))
+    assert EndgameMove(MoveKind.TRANSFER, cards("6♣")) not in legal_moves(
         play_on(start, attack("6♦"), WAIT)
     )
 
 
-def play_on(start: Position, *moves: Move) -> Position:
+def play_on(start: Position, *moves: EndgameMove) -> Position:
     state = line(start, *moves)
     assert isinstance(state, Position)
     return state
@@ -223,7 +227,7 @@ def test_positions_that_no_bout_reaches_are_refused(broken: dict[str, Any]) -> N
 
 def test_illegal_moves_are_refused() -> None:
     with pytest.raises(ValueError, match="not legal"):
-        play(position("6♥", "7♥"), attack("7♥"))
+        apply_move(position("6♥", "7♥"), attack("7♥"))
 
 
 def test_R9_5_a_run_with_transfers_is_valued_alike_counted_and_uncounted() -> None:

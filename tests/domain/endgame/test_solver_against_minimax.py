@@ -7,8 +7,16 @@ import random
 
 import pytest
 
-from domain.endgame import Move, MoveKind, Position, Role, evaluate_moves, legal_moves, solve
-from tests.domain.endgame import endgame_reference as ref
+from domain.endgame import (
+    EndgameMove,
+    MoveKind,
+    Position,
+    Role,
+    evaluate_moves,
+    legal_moves,
+    solve,
+)
+from tests.domain.endgame import minimax as ref
 
 SWEEP = int(os.environ.get("DURAK_ENDGAME_SWEEP", "1"))
 """How many times as many positions as usual to compare."""
@@ -80,7 +88,7 @@ def compare(b: ref.Bout, table: ref.Table) -> None:
     position = as_position(b, table)
     seat = ref.mover(b)
     expected = {
-        Move(KINDS[kind], bit(card), bit(target)): ref.value(after, table, seat)
+        EndgameMove(KINDS[kind], bit(card), bit(target)): ref.value(after, table, seat)
         for (kind, card, target), after in ref.successors(b, table).items()
     }
     assert set(legal_moves(position)) == set(expected), position

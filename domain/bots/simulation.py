@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from domain.bots.policy import Phase, Policy
-from domain.bots.strength import BEATS, MATES, PLAIN, TRUMPS, Packed
+from domain.bots.packed_cards import BEATERS_OF, PLAIN, SAME_RANK, TRUMPS, Packed
+from domain.bots.policy import PhasePolicy, Policy
 from domain.match.deal import HAND_SIZE
 from domain.match.state import ATTACK_CARDS_MAX, DRY_BOUTS_MAX
 
@@ -26,7 +26,7 @@ class Variant(NamedTuple):
     draw_allowed: bool = True
 
 
-class World:
+class Simulation:
     """A match at some moment with all cards open, packed by strength.
 
     ``hands`` is by seat (0 for seats that are out), ``stock`` ends with the card drawn next,
@@ -84,9 +84,9 @@ class World:
         self.bouts = 0
         self._clear()
 
-    def copy(self) -> World:
+    def copy(self) -> Simulation:
         """An independent copy."""
-        twin = World.__new__(World)
+        twin = Simulation.__new__(Simulation)
         twin.hands = self.hands.copy()
         twin.stock = self.stock.copy()
         twin.in_play = self.in_play  # replaced, never changed
@@ -134,7 +134,7 @@ class World:
         """Lead, or throw in."""
         self.hands[seat] ^= card
         self.table |= card
-        self.ranks |= MATES[card]
+        self.ranks |= SAME_RANK[card]
         self.passed = 0
         self.unbeaten.append(card)
         self.attacks += 1
@@ -143,12 +143,12 @@ class World:
         """Beat one attack card."""
         self.hands[self.defender] ^= card
         self.table |= card
-        self.ranks |= MATES[card]
+        self.ranks |= SAME_RANK[card]
         self.passed = 0
         self.unbeaten.remove(target)
         self.beaten = True
         if card & TRUMPS:
-            self.weak |= BEATS[target] & PLAIN
+            self.weak |= BEATERS_OF[target] & PLAIN
 
     def transfer(self, card: Packed) -> None:
         """Pass the attack on (R6)."""
@@ -184,7 +184,7 @@ class World:
             if self.attacks >= self.cap or not self._throw_in(phase):
                 return self._close()
 
-    def _answer(self, phase: Phase) -> None:
+    def _answer(self, phase: PhasePolicy) -> None:
         """The defender beats everything, transfers, or takes."""
         hands, defender, table, ranks = self.hands, self.defender, self.table, self.ranks
         transfer = self.can_transfer() if self.variant.transfers else False
@@ -199,15 +199,15 @@ class World:
         for target, card in plan:  # `beat` for all at once
             hands[defender] ^= card
             table |= card
-            ranks |= MATES[card]
+            ranks |= SAME_RANK[card]
             if card > PLAIN:
-                self.weak |= BEATS[target] & PLAIN
+                self.weak |= BEATERS_OF[target] & PLAIN
         self.table, self.ranks = table, ranks
         self.unbeaten = []
         self.beaten = True
         self.passed = 0
 
-    def _throw_in(self, phase: Phase) -> bool:
+    def _throw_in(self, phase: PhasePolicy) -> bool:
         """Let the throwers add one card, if any wants to."""
         hands, ranks, passed, taking = self.hands, self.ranks, self.passed, self.taking
         for seat in (self.attacker,) if len(self.in_play) == 2 else self._throwers():

@@ -7,18 +7,18 @@ from enum import IntEnum
 from itertools import product
 from typing import TypeVar
 
-from domain.endgame.cycles import CountdownSearch, HorizonReached, TransferSearch
 from domain.endgame.playout import playout
 from domain.endgame.position import (
-    QUIET_BOUTS_LIMIT,
-    Ending,
-    Move,
+    BOUTS_WITHOUT_DISCARD_MAX,
+    EndgameMove,
+    EndgameResult,
     Position,
     Role,
+    apply_move,
     legal_moves,
-    play,
 )
 from domain.endgame.search import FAR, BudgetSpent, Search
+from domain.endgame.transfer_search import CountdownSearch, HorizonReached, TransferSearch
 
 _S = TypeVar("_S", bound=Search)
 
@@ -48,7 +48,7 @@ class Solution:
     """
 
     value: Value
-    best_move: Move
+    best_move: EndgameMove
     exact: bool
     visited: int
 
@@ -62,7 +62,9 @@ def solve(position: Position, *, budget: int | None = None) -> Solution:
     return Solver(position).solve(FAR if budget is None else budget)
 
 
-def evaluate_moves(position: Position, *, budget: int | None = None) -> dict[Move, MoveValue]:
+def evaluate_moves(
+    position: Position, *, budget: int | None = None
+) -> dict[EndgameMove, MoveValue]:
     """Value of every legal move of the seat to move, with the same ``budget`` for all together."""
     return Solver(position).evaluate_moves(FAR if budget is None else budget)
 
@@ -70,7 +72,7 @@ def evaluate_moves(position: Position, *, budget: int | None = None) -> dict[Mov
 class _Candidate:
     """A move and what is known of its value: it lies in low … high."""
 
-    def __init__(self, move: Move, after: Position | Ending, mover: int) -> None:
+    def __init__(self, move: EndgameMove, after: Position | EndgameResult, mover: int) -> None:
         self.move = move
         self.after = after
         self.guess = 0
@@ -79,7 +81,7 @@ class _Candidate:
     def reopen(self, mover: int) -> None:
         """Forget the proven bounds."""
         self.low, self.high = -1, 1
-        if isinstance(self.after, Ending):
+        if isinstance(self.after, EndgameResult):
             self.low = self.high = _worth(self.after, mover)
 
     @property
@@ -122,7 +124,7 @@ class Solver:
         exact = self._decided(candidates) and best.exact and self._within_fifty()
         return Solution(Value(best.value), best.move, exact, self.visited)
 
-    def evaluate_moves(self, budget: int) -> dict[Move, MoveValue]:
+    def evaluate_moves(self, budget: int) -> dict[EndgameMove, MoveValue]:
         """See ``evaluate_moves``."""
         candidates = self._candidates()
         self._narrow(candidates, budget, stop_at_best=False)
@@ -140,7 +142,7 @@ class Solver:
     def _plain_search(self) -> Search:
         """The cheapest search that is right for the root."""
         root = self.root
-        left = QUIET_BOUTS_LIMIT - root.quiet_bouts
+        left = BOUTS_WITHOUT_DISCARD_MAX - root.quiet_bouts
         if root.transfer:
             return self._new(TransferSearch)
         longest = root.attacker_hand.bit_count() + 1
@@ -158,11 +160,13 @@ class Solver:
 
     def _countdown(self) -> CountdownSearch:
         search = self._new(CountdownSearch)
-        search.count_down(QUIET_BOUTS_LIMIT - self.root.quiet_bouts, transfers=self.root.transfer)
+        search.count_down(
+            BOUTS_WITHOUT_DISCARD_MAX - self.root.quiet_bouts, transfers=self.root.transfer
+        )
         return search
 
     def _candidates(self) -> list[_Candidate]:
-        return [_Candidate(m, play(self.root, m), self.mover) for m in legal_moves(self.root)]
+        return [_Candidate(m, apply_move(self.root, m), self.mover) for m in legal_moves(self.root)]
 
     def _narrow(self, candidates: list[_Candidate], budget: int, *, stop_at_best: bool) -> None:
         """Prove bounds until all are exact, one winning move suffices, or the budget is spent.
@@ -255,17 +259,17 @@ class Solver:
         search = self.search
         if isinstance(search, CountdownSearch) or not isinstance(search, TransferSearch):
             return False
-        return self.root.quiet_bouts + search.root_run >= QUIET_BOUTS_LIMIT
+        return self.root.quiet_bouts + search.root_run >= BOUTS_WITHOUT_DISCARD_MAX
 
     def _within_fifty(self) -> bool:
         """No run after the next discard is long enough to end in a draw by R9.5."""
         search = self.search
         if isinstance(search, TransferSearch):
-            return search.longest_of_all < QUIET_BOUTS_LIMIT
-        return search.width < QUIET_BOUTS_LIMIT
+            return search.longest_of_all < BOUTS_WITHOUT_DISCARD_MAX
+        return search.width < BOUTS_WITHOUT_DISCARD_MAX
 
 
-def _worth(ending: Ending, seat: int) -> int:
+def _worth(ending: EndgameResult, seat: int) -> int:
     """Value of a result for ``seat``."""
     if ending.winner is None:
         return 0

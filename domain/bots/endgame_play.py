@@ -2,39 +2,39 @@
 
 from typing import Final
 
-from domain.bots.memory import Memory
-from domain.bots.playing import attacking, beating, passing, taking, transferring
-from domain.bots.strength import card_of, singles
-from domain.bots.world import World
+from domain.bots.card_memory import CardMemory
+from domain.bots.packed_cards import split, unpack
+from domain.bots.simulation import Simulation
 from domain.cards import Card, CardMask, mask_of
-from domain.endgame import Move as Choice
+from domain.endgame import EndgameMove as Choice
 from domain.endgame import MoveKind, Position, Role, Value
-from domain.endgame.solve import Solver
+from domain.endgame.solver import Solver
+from domain.match.move_messages import attack, defend, pass_turn, take, transfer
 from domain.match.state import ATTACK_CARDS_MAX_OPENING
 from durak.v1.table_pb2 import Move, TableView
 
-BUDGET: Final = 20_000
+POSITIONS_MAX: Final = 20_000
 """Positions that the solver may visit for one move of a bot."""
-BUDGET_IN_PLAY_OUTS: Final = 2_000
+PLAYOUT_POSITIONS_MAX: Final = 2_000
 """The same for the end of one play-out."""
 
 
-def is_ending(view: TableView) -> bool:
+def is_endgame(view: TableView) -> bool:
     """Two seats are in play and the stock is empty."""
     return not view.stock_count and sum(not seat.place for seat in view.seats) == 2
 
 
-def best_moves(view: TableView, memory: Memory) -> list[Move]:
+def best_moves(view: TableView, memory: CardMemory) -> list[Move]:
     """The moves that keep the best result in an ending, as far as the budget can tell.
 
     One move where it is proven to win; else every move that is not proven to be worse than another.
     The seat must be on the clock, with more than one move; challenges are left out.
     """
     solver = Solver(position(view, memory))
-    solution = solver.solve(BUDGET)
+    solution = solver.solve(POSITIONS_MAX)
     if solution.exact and solution.value is Value.WIN:
         return [_move(solution.best_move)]
-    values = solver.evaluate_moves(BUDGET)
+    values = solver.evaluate_moves(POSITIONS_MAX)
     proven = max((found.value for found in values.values() if found.exact), default=Value.LOSS)
     return [
         _move(choice)
@@ -43,7 +43,7 @@ def best_moves(view: TableView, memory: Memory) -> list[Move]:
     ]
 
 
-def position(view: TableView, memory: Memory) -> Position:
+def position(view: TableView, memory: CardMemory) -> Position:
     """The ending as the solver takes it."""
     attacker, defender = (_hand(view, memory, seat) for seat in (view.attacker, view.defender))
     unbeaten = [pair.attack_card for pair in view.table if not pair.defence_card]
@@ -70,13 +70,13 @@ def position(view: TableView, memory: Memory) -> Position:
     )
 
 
-def outcome_of(world: World, seat: int, trump_suit: int) -> float | None:
+def exact_outcome(world: Simulation, seat: int, trump_suit: int) -> float | None:
     """How a world with two seats and no stock, where a bout begins, ends for one of them.
 
     1 if the seat wins, 0.5 for a draw, 0 if it is the durak; None if the budget does not tell.
     """
     attacker, defender = (
-        mask_of(card_of(card, trump_suit) for card in singles(world.hands[side]))
+        mask_of(unpack(card, trump_suit) for card in split(world.hands[side]))
         for side in (world.attacker, world.defender)
     )
     start = Position(
@@ -90,14 +90,14 @@ def outcome_of(world: World, seat: int, trump_suit: int) -> float | None:
         attacker_seat=world.attacker,
         defender_seat=world.defender,
     )
-    solution = Solver(start).solve(BUDGET_IN_PLAY_OUTS)
+    solution = Solver(start).solve(PLAYOUT_POSITIONS_MAX)
     if not solution.exact:
         return None
     value = solution.value if seat == world.attacker else -solution.value
     return (1 + value) / 2
 
 
-def _hand(view: TableView, memory: Memory, seat: int) -> CardMask:
+def _hand(view: TableView, memory: CardMemory, seat: int) -> CardMask:
     """A hand: the other seat has all that is unseen, since the stock is empty."""
     own = seat == view.your_seat
     return memory.known[seat] if own else memory.known[seat] | memory.unseen
@@ -107,15 +107,15 @@ def _move(choice: Choice) -> Move:
     kind, card, target = choice.kind, _number(choice.card), _number(choice.target)
     match kind:
         case MoveKind.ATTACK:
-            return attacking(card)
+            return attack(card)
         case MoveKind.DEFEND:
-            return beating(target, card)
+            return defend(target, card)
         case MoveKind.TRANSFER:
-            return transferring(card)
+            return transfer(card)
         case MoveKind.TAKE:
-            return taking()
+            return take()
         case MoveKind.PASS:
-            return passing()
+            return pass_turn()
         case MoveKind.WAIT:
             raise AssertionError("a seat on the clock has nobody to wait for")
 

@@ -13,11 +13,11 @@ from collections import defaultdict, deque
 import pytest
 
 from domain.endgame import evaluate_moves
-from domain.endgame.cycles import HorizonReached, TransferSearch
 from domain.endgame.position import same_ranks
 from domain.endgame.search import Search
-from tests.domain.endgame import endgame_reference as ref
-from tests.domain.endgame.test_endgame_minimax import KINDS, as_position, bit
+from domain.endgame.transfer_search import HorizonReached, TransferSearch
+from tests.domain.endgame import minimax as ref
+from tests.domain.endgame.test_solver_against_minimax import KINDS, as_position, bit
 
 SWEEP = int(os.environ.get("DURAK_ENDGAME_SWEEP", "1"))
 

@@ -5,7 +5,7 @@ from domain.endgame.position import Position, Role
 from domain.match.state import ATTACK_CARDS_MAX_OPENING, State
 
 
-def position_of(match: State, seat: int) -> Position:
+def position_from_match(match: State, seat: int) -> Position:
     """A match of two seats with an empty stock as the solver takes it, where a seat may move.
 
     Raises ValueError where it is no such position (R10.1, R5.1).

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from domain.bots.arena import BotMatch
-from domain.bots.normal import play
+from domain.bots.normal import policy_move
+from domain.bots.packed_cards import BEATERS_OF, SAME_RANK, pack_cards, pack_mask, split, unpack
 from domain.bots.policy import NORMAL
-from domain.bots.strength import BEATS, MATES, card_of, pack, pack_all, singles
-from domain.bots.world import DRAW, Variant, World
+from domain.bots.simulation import DRAW, Simulation, Variant
 from domain.cards import BEATERS, CARDS, RANK_MASK_OF, cards_in
 from durak.v1.events_pb2 import Event, Outcome
 from durak.v1.settings_pb2 import Deck, Settings
@@ -21,28 +21,28 @@ from tests.domain.tables import settings
 @pytest.mark.parametrize("trump_suit", range(4))
 def test_R1_3_cards_by_strength_beat_what_they_beat(trump_suit: int) -> None:
     for card in CARDS:
-        bit = pack_all([card], trump_suit)
-        assert card_of(bit, trump_suit) == card
-        assert BEATS[bit] == pack(BEATERS[trump_suit][card], trump_suit)
-        assert MATES[bit] == pack(RANK_MASK_OF[card], trump_suit)
-    weakest = singles(pack_all(CARDS, trump_suit))
-    assert weakest[:3] == [bit for bit in weakest if MATES[bit] == MATES[weakest[0]]][:3]
-    assert [card_of(bit, trump_suit) for bit in weakest[39:]] == list(CARDS)[
+        bit = pack_cards([card], trump_suit)
+        assert unpack(bit, trump_suit) == card
+        assert BEATERS_OF[bit] == pack_mask(BEATERS[trump_suit][card], trump_suit)
+        assert SAME_RANK[bit] == pack_mask(RANK_MASK_OF[card], trump_suit)
+    weakest = split(pack_cards(CARDS, trump_suit))
+    assert weakest[:3] == [bit for bit in weakest if SAME_RANK[bit] == SAME_RANK[weakest[0]]][:3]
+    assert [unpack(bit, trump_suit) for bit in weakest[39:]] == list(CARDS)[
         13 * trump_suit : 13 * trump_suit + 13
     ]
 
 
 def normal_player(view: TableView, _: Sequence[Event], __: int) -> Move:
-    return play(view, NORMAL)
+    return policy_move(view, NORMAL)
 
 
-def world_of(match: BotMatch) -> World:
+def world_of(match: BotMatch) -> Simulation:
     """The cards of a match that begins, all open."""
     state = match.match
     trump_suit = state.trump_suit
-    return World(
-        [pack_all(cards_in(hand), trump_suit) for hand in state.hands],
-        [pack_all([card], trump_suit) for card in state.stock],
+    return Simulation(
+        [pack_cards(cards_in(hand), trump_suit) for hand in state.hands],
+        [pack_cards([card], trump_suit) for card in state.stock],
         state.attacker,
         Variant(state.table.throw_in_all, state.table.transfer, state.table.draw_allowed),
         state.attacks_max,

@@ -34,13 +34,17 @@ _CARDS: Final[tuple[dict[Packed, Card], ...]] = tuple(
 
 _EVERY: Final = tuple(1 << place for place in range(52))
 
-RANK: Final = {bit: place // 3 if place < 39 else place - 39 for place, bit in enumerate(_EVERY)}
+RANK_INDEX: Final = {
+    bit: place // 3 if place < 39 else place - 39 for place, bit in enumerate(_EVERY)
+}
 """By card: 0 for a two, up to 12 for an ace."""
 
-MATES: Final = {bit: sum(b for b in _EVERY if RANK[b] == RANK[bit]) for bit in _EVERY}
+SAME_RANK: Final = {
+    bit: sum(b for b in _EVERY if RANK_INDEX[b] == RANK_INDEX[bit]) for bit in _EVERY
+}
 """By card: all cards of its rank, itself included."""
 
-BEATS: Final = {
+BEATERS_OF: Final = {
     bit: sum(1 << higher for higher in range(place + 3, 39, 3)) | TRUMPS
     if place < 39
     else TRUMPS & ~((2 << place) - 1)
@@ -49,23 +53,23 @@ BEATS: Final = {
 """By card: all cards that beat it (R1.3)."""
 
 
-def pack(cards: CardMask, trump_suit: int) -> Packed:
+def pack_mask(cards: CardMask, trump_suit: int) -> Packed:
     """A mask of card numbers as bits by strength; ``trump_suit`` is 0 to 3."""
-    return pack_all(cards_in(cards), trump_suit)
+    return pack_cards(cards_in(cards), trump_suit)
 
 
-def pack_all(cards: Iterable[Card], trump_suit: int) -> Packed:
+def pack_cards(cards: Iterable[Card], trump_suit: int) -> Packed:
     """The same for cards one by one."""
     bits = _BITS[trump_suit]
     return sum(bits[card] for card in cards)
 
 
-def card_of(bit: Packed, trump_suit: int) -> Card:
+def unpack(bit: Packed, trump_suit: int) -> Card:
     """The number of one card."""
     return _CARDS[trump_suit][bit]
 
 
-def singles(cards: Packed) -> list[Packed]:
+def split(cards: Packed) -> list[Packed]:
     """The cards of a set, weakest first."""
     found = []
     while cards:

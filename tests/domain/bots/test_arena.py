@@ -7,7 +7,7 @@ from dataclasses import astuple
 import pytest
 
 from domain.bots import BOTS
-from domain.bots.arena import Deal, play_deal, rate
+from domain.bots.arena import DealResult, estimate, play_deal
 from durak.v1.settings_pb2 import BotLevel
 from tests.domain.tables import settings
 
@@ -35,16 +35,16 @@ def test_the_same_seed_gives_the_same_deal_and_another_number_another() -> None:
 
 
 def test_a_score_counts_draws_half() -> None:
-    assert Deal(firsts=1, draws=1, duraks=0, matches=2).score == 0.75
-    assert Deal(firsts=0, draws=0, duraks=1, matches=4).score == 0.75
+    assert DealResult(firsts=1, draws=1, duraks=0, matches=2).score == 0.75
+    assert DealResult(firsts=0, draws=0, duraks=1, matches=4).score == 0.75
 
 
 def test_a_rate_has_its_interval_over_the_deals() -> None:
     # Mean 0.5; squares 4 · 0.25 over 4 − 1 is 1/3; √(1/3 / 4) = 0.28868; times 1.96 is 0.56581.
-    found = rate([0.0, 1.0, 0.0, 1.0])
+    found = estimate([0.0, 1.0, 0.0, 1.0])
     assert found.mean == 0.5
     assert found.margin == pytest.approx(0.56581, abs=1e-5)
-    assert rate([0.25]).margin == 0
+    assert estimate([0.25]).margin == 0
 
 
 def test_R14_the_normal_bot_beats_the_easy_one() -> None:
@@ -53,4 +53,4 @@ def test_R14_the_normal_bot_beats_the_easy_one() -> None:
     The deals are always the same ones, so the test does not waver.
     """
     wins = [play_deal(settings(), NORMAL, EASY, seed=9, number=n).score for n in range(60)]
-    assert rate(wins).mean > 0.5
+    assert estimate(wins).mean > 0.5

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from domain.cards import BEATERS, BIT_OF, RANK_OF, SUIT_OF, Card, deck_cards, name
+from domain.cards import BEATERS, BIT_OF, RANK_OF, SUIT_OF, Card, card_name, deck_cards
 from tests.domain.tables import LETTERS, Table, cards, dealt, names
 
 HAND = 6
@@ -46,7 +46,7 @@ def ending(*hands: str, trump: str, attacker: str = "A", deck: int = 36, **wante
         turned_up = stock[-1] if stock else start[-1][-1]
         table = dealt(
             *map(names, start),
-            trump=name(turned_up),
+            trump=card_name(turned_up),
             stock=names(stock[:-1]),
             deck=deck,
             **wanted,
@@ -65,8 +65,8 @@ def ending(*hands: str, trump: str, attacker: str = "A", deck: int = 36, **wante
 def _play(table: Table, bout: Bout) -> None:
     attacker, defender = LETTERS[bout.attacker], table.defender
     for card, beater in bout.cards:
-        table.play(f"{attacker}: {name(card)}")
-        answer = "take" if beater is None else f"{name(beater)} beats {name(card)}"
+        table.play(f"{attacker}: {card_name(card)}")
+        answer = "take" if beater is None else f"{card_name(beater)} beats {card_name(card)}"
         table.play(f"{defender}: {answer}")
     table.pass_all()
 

@@ -9,8 +9,8 @@ from math import exp
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from domain.bots.strength import PLAIN, RANK, Packed
-from domain.bots.world import World
+from domain.bots.packed_cards import PLAIN, RANK_INDEX, Packed
+from domain.bots.simulation import Simulation
 from durak.v1.settings_pb2 import Deck
 
 _LOWEST_RANK: Final = {Deck.DECK_24: 7, Deck.DECK_36: 4, Deck.DECK_52: 0}
@@ -38,7 +38,7 @@ class Weights(NamedTuple):
     def of_cards(self, deck: Deck.ValueType) -> dict[Packed, float]:
         """The worth of every card, by strength."""
         worth = {}
-        for card, rank in RANK.items():
+        for card, rank in RANK_INDEX.items():
             below = (_ACE - rank) / (_ACE - _LOWEST_RANK[deck])
             if card & PLAIN:
                 worth[card] = self.plain + below * (self.low + below * self.low2)
@@ -55,7 +55,7 @@ _PHASES: Final = (  # up to so many cards in the stock for each seat
 )
 
 
-class Appraisal:
+class HandEvaluator:
     """The worth of hands from one deck."""
 
     __slots__ = ("_phases",)
@@ -64,7 +64,7 @@ class Appraisal:
         """For a deck of 24, 36 or 52 cards."""
         self._phases = [(most, weights, weights.of_cards(deck)) for most, weights in _PHASES]
 
-    def chance(self, world: World, seat: int) -> float:
+    def chance(self, world: Simulation, seat: int) -> float:
         """The chance that ``seat`` is not the durak, where a bout is about to begin."""
         in_play = world.in_play
         share = len(world.stock) / len(in_play)
@@ -88,5 +88,5 @@ class Appraisal:
         return 1.0 - own / total
 
 
-APPRAISALS: Final = MappingProxyType({deck: Appraisal(deck) for deck in _LOWEST_RANK})
+HAND_EVALUATORS: Final = MappingProxyType({deck: HandEvaluator(deck) for deck in _LOWEST_RANK})
 """By deck."""

@@ -27,14 +27,16 @@ class Bout(NamedTuple):
     beater: Card | None
 
 
-class Past(NamedTuple):
+class Reconstruction(NamedTuple):
     """A deal to two seats, and the bouts that follow it."""
 
     dealt: Dealt
     bouts: tuple[Bout, ...]
 
 
-def past_of(hands: Sequence[CardMask], leader: int, trump_suit: int, deck: int) -> Past:
+def reconstruct_deal(
+    hands: Sequence[CardMask], leader: int, trump_suit: int, deck: int
+) -> Reconstruction:
     """A past after which two seats hold ``hands``, the stock is empty and ``leader`` leads.
 
     ``deck`` is 24, 36 or 52 cards. Raises ValueError where there is none, or none is found.
@@ -113,7 +115,7 @@ def _backwards(
     way: Sequence[_Step],
     pairs: Sequence[tuple[Card, Card]],
     trump_suit: int,
-) -> Past | None:
+) -> Reconstruction | None:
     """The past with the pairs in this order, the last bout's first; None where it is not legal."""
     hands = [list(cards_in(hand)) for hand in wanted]
     left = iter(pairs)
@@ -134,7 +136,7 @@ def _backwards(
         stock=stock[::-1],
         first_attacker=leader,
     )
-    return Past(dealt, tuple(reversed(bouts)))
+    return Reconstruction(dealt, tuple(reversed(bouts)))
 
 
 def _undo(

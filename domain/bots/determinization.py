@@ -3,21 +3,21 @@
 from dataclasses import dataclass
 from typing import Final
 
-from domain.bots.memory import Memory
-from domain.bots.sight import look
-from domain.bots.strength import Packed, pack, singles
-from domain.bots.world import Variant, World
+from domain.bots.card_memory import CardMemory
+from domain.bots.observation import observe
+from domain.bots.packed_cards import Packed, pack_mask, split
+from domain.bots.simulation import Simulation, Variant
 from domain.match.state import ATTACK_CARDS_MAX, ATTACK_CARDS_MAX_OPENING
 from durak.v1.settings_pb2 import ThrowIn
 from durak.v1.table_pb2 import TableView
 
 _MASK: Final = (1 << 64) - 1
-BELIEF: Final = 0.8
+MISSING_BELIEF: Final = 0.8
 """How far a seat is believed not to hold what it seems to be missing: normal bots are right in four
 cases of five (docs/bots.md)."""
 
 
-class Chance:
+class SeededRandom:
     """Numbers drawn from a seed: a 64-bit linear congruential generator (Knuth's MMIX)."""
 
     __slots__ = ("_state",)
@@ -42,7 +42,7 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class HiddenHand:
     """The cards of a hand that are not known.
 
     ``count`` of them, of which the last ``fresh`` may have come after it seemed to be ``missing``
@@ -55,21 +55,28 @@ class Hidden:
     missing: Packed
 
 
-class Worlds:
+class Determinizer:
     """The worlds that agree with all that a seat knows.
 
     Each is as likely as the next, but for hands that seem to be missing cards.
     """
 
-    def __init__(self, view: TableView, memory: Memory) -> None:
+    def __init__(self, view: TableView, memory: CardMemory) -> None:
         """Take what is known from the view of the seat and what it remembers."""
         trump_suit = view.trump_suit - 1
-        self._base = _base(view, [pack(cards, trump_suit) for cards in memory.known])
-        unseen = pack(memory.unseen, trump_suit)
-        self._unseen = singles(unseen)
-        self._bottom = singles(pack(memory.under_stock, trump_suit))
+        self._base = _base_simulation(
+            view, [pack_mask(cards, trump_suit) for cards in memory.known]
+        )
+        unseen = pack_mask(memory.unseen, trump_suit)
+        self._unseen = split(unseen)
+        self._bottom = split(pack_mask(memory.under_stock, trump_suit))
         self._hidden = [
-            Hidden(seat, count, memory.fresh[seat], pack(memory.missing[seat], trump_suit) & unseen)
+            HiddenHand(
+                seat,
+                count,
+                memory.fresh[seat],
+                pack_mask(memory.missing[seat], trump_suit) & unseen,
+            )
             for seat in range(len(memory.counts))
             if (count := memory.hidden(seat))
         ]
@@ -79,14 +86,14 @@ class Worlds:
         """The place of every card is known."""
         return not self._hidden or self._hidden[0].count == len(self._unseen)
 
-    def draw(self, chance: Chance) -> World:
+    def draw(self, chance: SeededRandom) -> Simulation:
         """One of them."""
         world = self._base.copy()
         cards = self._unseen.copy()
         chance.shuffle(cards)
         for hidden in self._hidden:
             if hidden.missing:
-                _put_off(cards, hidden, chance)
+                _replace_missing(cards, hidden, chance)
             for card in cards[: hidden.count]:
                 world.hands[hidden.seat] |= card
             del cards[: hidden.count]
@@ -94,21 +101,21 @@ class Worlds:
         return world
 
 
-def _put_off(cards: list[Packed], hidden: Hidden, chance: Chance) -> None:
+def _replace_missing(cards: list[Packed], hidden: HiddenHand, chance: SeededRandom) -> None:
     """Change cards that the hand seems to be missing, as far as that is believed, for others."""
     others = [card for card in cards[hidden.count :] if not card & hidden.missing]
     for place in range(hidden.count - hidden.fresh):
         card = cards[place]
-        if card & hidden.missing and others and chance.below(100) < 100 * BELIEF:
+        if card & hidden.missing and others and chance.below(100) < 100 * MISSING_BELIEF:
             other = cards.index(others.pop())
             cards[place], cards[other] = cards[other], card
 
 
-def _base(view: TableView, hands: list[Packed]) -> World:
+def _base_simulation(view: TableView, hands: list[Packed]) -> Simulation:
     """The table as it stands, with the known cards in the hands and no stock yet."""
     settings = view.settings
     is_opening = settings.five_card_opening and not view.discard_count
-    world = World(
+    world = Simulation(
         hands,
         [],
         view.attacker,
@@ -117,7 +124,7 @@ def _base(view: TableView, hands: list[Packed]) -> World:
         ),
         ATTACK_CARDS_MAX_OPENING if is_opening else ATTACK_CARDS_MAX,
     )
-    sight = look(view)
+    sight = observe(view)
     world.in_play = [seat.seat for seat in view.seats if not seat.place]
     world.dry_bouts = view.bouts_without_discard
     world.defender = view.defender

@@ -1,16 +1,15 @@
-"""Generates the Python of the contract: `durak/v1/*_pb2.py`, `*_pb2_grpc.py` and their stubs.
+"""Generate the Python code of the contract: `*_pb2.py`, `*_pb2_grpc.py` and their type stubs.
 
-    python proto/generate.py            writes the files next to their .proto (`make proto`)
-    python proto/generate.py --check    fails, naming them, if committed files are not current
+    python proto/generate.py            write the files next to their .proto (`make proto`)
+    python proto/generate.py --check    fail and list the committed files that are not current
 
-The compiler is protoc as grpcio-tools brings it, so its version is the locked one. The stubs come
-from mypy-protobuf and not from protoc's own `pyi_out`: they type each enum on its own, the
-arguments of `HasField` and `WhichOneof` as literals and the servicers for grpc.aio, and they carry
-the comments of the .proto files as docstrings.
+The compiler is the protoc of grpcio-tools, so the lock file pins its version. The stubs come from
+mypy-protobuf, not from protoc's `pyi_out`. They have a type for each enum, literal types for the
+arguments of `HasField` and `WhichOneof`, servicers for grpc.aio, and the comments of the .proto
+files as docstrings.
 
-Imports from outside (`google/rpc/*.proto`) are copied from the locked wheel
-googleapis-common-protos to `third_party`, where editors find them, and buf, which reads nothing
-outside the work tree.
+External imports (`google/rpc/*.proto`) are copied from the locked wheel googleapis-common-protos to
+`third_party`, where editors and buf find them. buf reads only files in the work tree.
 """
 
 import argparse
@@ -23,13 +22,13 @@ from pathlib import Path
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent
-SCRIPTS = Path(sys.executable).parent  # where the plugins of the same environment lie
+SCRIPTS = Path(sys.executable).parent  # the folder of the protoc plugins of this environment
 PACKAGE = "durak/v1"
 THIRD_PARTY = ("google/rpc/status.proto",)
 
 
 def generate(target: Path) -> None:
-    """Writes all that is generated below `target`, laid out as below `proto/`."""
+    """Write all generated files below `target`, in the layout of `proto/`."""
     for name in THIRD_PARTY:
         copy = target / "third_party" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +58,7 @@ def generate(target: Path) -> None:
 
 
 def drop_empty_services(target: Path) -> None:
-    """Removes the grpc modules that protoc writes even for files without a service."""
+    """Remove the grpc modules of files without a service. protoc writes them anyway."""
     for module in (target / PACKAGE).glob("*_pb2_grpc.py"):
         if "class " not in module.read_text("utf-8"):
             module.unlink()
@@ -67,13 +66,13 @@ def drop_empty_services(target: Path) -> None:
 
 
 def generated(tree: Path) -> Iterator[Path]:
-    """Yields the generated files found below `tree`, relative to it."""
+    """Yield the generated files found below `tree`, relative to it."""
     for pattern in (f"{PACKAGE}/*_pb2*.py", f"{PACKAGE}/*_pb2*.pyi", "third_party/**/*.proto"):
         yield from (path.relative_to(tree) for path in tree.glob(pattern))
 
 
 def differences(fresh: Path, committed: Path) -> list[str]:
-    """Lists what is missing, left over or stale in `committed`, measured against `fresh`."""
+    """List the files in `committed` that are missing, left over or differ from `fresh`."""
     wanted, present = set(generated(fresh)), set(generated(committed))
     stale = {
         name
@@ -85,8 +84,8 @@ def differences(fresh: Path, committed: Path) -> list[str]:
 
 
 def main() -> None:
-    """Writes the generated files, or with `--check` proves that the committed ones are current."""
-    parser = argparse.ArgumentParser(description="Generates the Python of the contract.")
+    """Write the generated files. With `--check` only verify that the committed ones are current."""
+    parser = argparse.ArgumentParser(description="Generate the Python code of the contract.")
     parser.add_argument(
         "--check",
         action="store_true",

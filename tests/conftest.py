@@ -1,7 +1,8 @@
-"""What all tests share: one real Postgres per run, and a fresh, migrated database for each test.
+"""Fixtures of all tests: one real Postgres per run, and a fresh, migrated database per test.
 
-The server is the embedded one; `DURAK_TEST_POSTGRES_BIN` names another's folder of programs. All
-workers of a run use the same server, and each database is a copy of one migrated template.
+By default the server is the embedded one. `DURAK_TEST_POSTGRES_BIN` names a folder with the
+programs of another server. All workers of a run use the same server. Each database is a copy of one
+migrated template.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ TEMPLATE = "durak_test_template"
 
 @dataclass(frozen=True)
 class Database:
-    """A database of one test: `owner_dsn` may do anything with it, `app_dsn` what a service may."""
+    """The database of one test.
+
+    `owner_dsn` connects as the owner of the schema, `app_dsn` with the rights of the service.
+    """
 
     name: str
     owner_dsn: str
@@ -37,10 +41,10 @@ class Database:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The process that starts the run names the server's folder; its workers inherit the name."""
+    """Choose the folder of the server in the main process. The workers inherit the variable."""
     if FOLDER_VARIABLE not in os.environ:
         folder = Path(tempfile.mkdtemp(prefix="durak-tests-"))
-        folder.chmod(0o755)  # Postgres' own user has to get through; what lies inside is closed
+        folder.chmod(0o755)  # the user of Postgres must reach the closed folders inside
         os.environ[FOLDER_VARIABLE] = str(folder)
 
         def forget() -> None:
@@ -51,18 +55,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """All tests and modules stay: the collector need not go through them again and again."""
+    """Exclude tests and modules from garbage collection: they live until the end of the run."""
     relax_collector()
 
 
 def postgres_bin() -> Path | None:
-    """The folder of the Postgres programs to test with; None: those of the wheel."""
+    """Return the folder of the Postgres programs to test with. None means those of the wheel."""
     named = os.environ.get("DURAK_TEST_POSTGRES_BIN")
     return Path(named) if named else None
 
 
 async def execute(dsn: str, *statements: str) -> None:
-    """Run statements one by one on a connection of their own."""
+    """Run statements one by one on a new connection."""
     connection = await asyncpg.connect(dsn)
     try:
         for statement in statements:
@@ -90,7 +94,7 @@ async def _make_template(server: EmbeddedPostgres) -> None:
 
 @pytest.fixture
 def own_postgres() -> Iterator[EmbeddedPostgres]:
-    """A server of one test's own, with a migrated database: to be killed, or set up otherwise."""
+    """Start a server for one test, with a migrated database. The test may kill or change it."""
     with tempfile.TemporaryDirectory(prefix="durak-test-") as folder:
         Path(folder).chmod(0o755)
         with EmbeddedPostgres(Path(folder) / "postgres", postgres_bin()) as server:
@@ -104,7 +108,7 @@ async def _migrate(server: EmbeddedPostgres) -> None:
 
 @contextmanager
 def fresh_database(postgres: EmbeddedPostgres) -> Iterator[Database]:
-    """A migrated database, dropped at the end."""
+    """Create a migrated database and drop it at the end."""
     name = f"test_{uuid4().hex}"
     admin = postgres.owner_dsn("postgres")
     asyncio.run(execute(admin, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}"))

@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: every measurement, as one JSON object on standard output."""
+"""`python -m tests.bench`: run every benchmark and print one JSON object on standard output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _append() -> dict[str, float]:
         return await append.run(postgres.owner_dsn(), postgres.app_dsn())
 
     with tempfile.TemporaryDirectory() as parent:
-        Path(parent).chmod(0o755)  # Postgres may run as a user of its own
+        Path(parent).chmod(0o755)  # Postgres may run as another user
         with EmbeddedPostgres(Path(parent) / "postgres") as postgres:
             return asyncio.run(measure(postgres))
 
@@ -30,7 +30,7 @@ def _endgame() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure one after the other; what is being measured is told on standard error."""
+    """Run the benchmarks one after the other. Print progress on standard error."""
     parts: dict[str, Callable[[], Mapping[str, Any]]] = {
         "append": _append,
         "play": play.run,

@@ -1,12 +1,12 @@
-"""Durable single-event appends per second: our store, plain row inserts, and `eventsourcing`.
+"""Measure durable single-event appends: our store, plain row inserts, and `eventsourcing`.
 
-All write records of the same size to the same server with fsync on, one after the other in each
-round, in rounds that alternate; the ratios are medians over the rounds. The plain rows go into a
-copy of our own table, indexes included; the library makes its table as it does for everyone.
+All contenders write records of the same size to the same server with fsync on. They run one after
+the other in each round. The ratios are medians over the rounds. The plain rows go into a copy of
+our own table, indexes included. The library creates its default table.
 
-`row_insert` is a row in a transaction block of its own. Where the block is left out
-(`row_autocommit`), a row costs one round trip instead of three: the least that a durable row can
-cost, and it guards nothing.
+`row_insert` writes each row in an explicit transaction block. `row_autocommit` leaves out the
+block, so a row costs one round trip instead of three. That is the minimum cost of a durable row,
+and it has no version guard.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from eventstore import Append, EventStore, Head, first_hash
 RECORD = os.urandom(200)
 HASH = bytes(32)
 MATCH_EVENTS = 60
-"""Events in a stream before the writer goes on to a new one; a two-seat match has about as many."""
+"""Events per stream, about as many as in a two-seat match. Then the writer starts a new stream."""
 APPENDERS, CONNECTIONS, THREADS = 256, 32, 16
 ROUNDS, ROUND_S = 5, 1.5
 
@@ -39,10 +39,9 @@ INSERT = "INSERT INTO plain_rows (stream_id, version, record, hash) VALUES ($1, 
 async def run(
     owner_dsn: str, app_dsn: str, *, rounds: int = ROUNDS, round_s: float = ROUND_S
 ) -> dict[str, float]:
-    """Measure on a migrated database and give the ratios and, beside them, the rates.
+    """Measure on a migrated database. Return the ratios and the rates.
 
-    The owner's role has to be allowed to make tables; what this leaves there is dropped with the
-    database.
+    The owner's role must be allowed to create tables. The tables created here are not dropped.
     """
     await _prepare(owner_dsn)
     contenders: dict[str, Callable[[float], Awaitable[float]]] = {
@@ -53,7 +52,7 @@ async def run(
     }
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     for measure in contenders.values():
-        await measure(round_s / 4)  # warms plans, pages and caches
+        await measure(round_s / 4)  # warm up plans, pages and caches
     for _ in range(rounds):
         for name, measure in contenders.items():
             rates[name].append(await measure(round_s))
@@ -79,7 +78,7 @@ async def _prepare(owner_dsn: str) -> None:
 
 
 async def _our_store(dsn: str, seconds: float) -> float:
-    """256 appenders, each with a match of its own, one event per append."""
+    """Run 256 appenders. Each has its own match and appends one event at a time."""
     done = 0
 
     async def append_until(store: EventStore, end: float) -> None:
@@ -100,10 +99,13 @@ async def _our_store(dsn: str, seconds: float) -> float:
 
 
 async def _plain_rows(dsn: str, seconds: float, *, explicit: bool) -> float:
-    """32 connections, each in one task that inserts one row per transaction.
+    """Run 32 connections, each in one task that inserts one row per transaction.
 
-    `explicit`: in a transaction block, as everything has to be written that does more than one
-    statement. Otherwise the statement is its own transaction: the least that a durable row costs.
+    Args:
+        dsn: The database.
+        seconds: How long to run.
+        explicit: Use a transaction block, as any write of several statements must. Without it each
+            statement is its own transaction, which is the minimum cost of a durable row.
     """
     done = 0
 
@@ -131,7 +133,7 @@ async def _plain_rows(dsn: str, seconds: float, *, explicit: bool) -> float:
 
 
 def _library(dsn: str, seconds: float) -> float:
-    """16 threads, each with aggregates of its own, one event per call."""
+    """Run 16 threads. Each has its own aggregates and writes one event per call."""
     parts = urlsplit(dsn)
     query = parse_qs(parts.query)
     datastore = PostgresDatastore(

@@ -1,7 +1,7 @@
-"""What an audit costs: matches audited per second, and how that compares with folding them.
+"""Measure the audit: matches per second, and the ratio to folding the same matches.
 
-Both sides start from the stored bytes. Rounds alternate, so that a slow second hits both alike;
-what is reported is the median round.
+Both sides start from the stored bytes. Rounds alternate, so a slow second affects both sides
+equally. The result is the median round.
 """
 
 import json
@@ -19,7 +19,7 @@ ROUNDS = 7
 
 
 def run() -> dict[str, float]:
-    """Measure.
+    """Measure folding and auditing side by side.
 
     Returns:
         ``fold_vs_audit`` (time to decode and fold the matches ÷ time to audit them, of one round,

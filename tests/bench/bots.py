@@ -1,10 +1,10 @@
-"""How long a command takes while fifty hard bots play, beside how long it takes without them.
+"""Measure the latency of a command with and without fifty hard bots playing.
 
-In each round a new service, in a process of its own, first has two people alone, who play one
-command at a time; then 25 tables of two hard bots each are opened, and opened anew as they end,
-and the same two people play on. What is reported is the median round.
+Each round starts a new service in its own process. First two human players play alone, one command
+at a time. Then 25 tables with two hard bots each are opened, and a new table replaces each one that
+ends. The same two players continue. The result is the median round.
 
-Alone: `python -m tests.bench.bots` prints one JSON object.
+`python -m tests.bench.bots` runs only this benchmark and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from tests.bench.play import SETTINGS
 
 TABLES = 25
 ROUNDS, ROUND_S = 3, 4.0
-DEEDS = {"attacked", "defended", "transferred", "passed", "take_declared"}
+BOT_MOVES = {"attacked", "defended", "transferred", "passed", "take_declared"}
+"""The kinds of events that count as a move of a bot."""
 
 
 def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
-    """Measure, and give the ratios of the medians and of the 95th percentiles, and both of each."""
+    """Measure. Return the medians and 95th percentiles with and without bots, and their ratios."""
     found = []
     for number in range(rounds):
         print(f"bots: round {number + 1} of {rounds}", file=sys.stderr)
         with tempfile.TemporaryDirectory() as parent:
-            Path(parent).chmod(0o755)  # Postgres may run as a user of its own
+            Path(parent).chmod(0o755)  # Postgres may run as another user
             found.append(asyncio.run(_round(parent, round_s)))
     return {name: round(median(one[name] for one in found), 3) for name in found[0]}
 
@@ -49,13 +50,13 @@ async def _round(folder: str, seconds: float) -> dict[str, float]:
     async with _service(folder) as people:
         await _play(people, 1.0)
         alone = sorted(await _play(people, seconds))
-        deeds: list[float] = []
-        tables = [asyncio.create_task(_bots(people[0], deeds)) for _ in range(TABLES)]
-        while not deeds:  # the processes that think have to start
+        bot_moves: list[float] = []
+        tables = [asyncio.create_task(_bots(people[0], bot_moves)) for _ in range(TABLES)]
+        while not bot_moves:  # wait until the worker processes have started
             await asyncio.wait(tables, timeout=0.1)
         start = time.perf_counter()
         beside = sorted(await _play(people, seconds))
-        rate = sum(at > start for at in deeds) / (time.perf_counter() - start)
+        rate = sum(at > start for at in bot_moves) / (time.perf_counter() - start)
         for table in tables:
             assert not table.done(), table.result()
             table.cancel()
@@ -75,18 +76,18 @@ async def _round(folder: str, seconds: float) -> dict[str, float]:
 
 
 class _Person:
-    """One of the two people, on the channel of both."""
+    """One of the two human players. Both share one channel."""
 
     def __init__(self, channel: aio.Channel, token: str) -> None:
         self.stub: Any = MatchServiceStub(channel)
         self.metadata = (("authorization", f"Bearer {token}"),)
 
     async def ask(self, method: str, request: Any) -> Any:
-        """The view in the answer."""
+        """Call a method and return the view in the reply."""
         return (await getattr(self.stub, method)(request, metadata=self.metadata)).view
 
     async def open(self) -> str:
-        """The id of a new table."""
+        """Open a table and return its match id."""
         opening = api.OpenTableRequest(request_id=str(uuid4()), settings=SETTINGS)
         match_id: str = (await self.ask("OpenTable", opening)).match_id
         return match_id
@@ -94,7 +95,7 @@ class _Person:
 
 @asynccontextmanager
 async def _service(folder: str) -> AsyncIterator[list[_Person]]:
-    """A service in a process of its own, and the people who call it."""
+    """Run a service in its own process and yield the players who call it."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.bench.play", "serve", folder),
         stdin=asyncio.subprocess.PIPE,
@@ -107,12 +108,12 @@ async def _service(folder: str) -> AsyncIterator[list[_Person]]:
         async with aio.insecure_channel(started["address"]) as channel:
             yield [_Person(channel, token) for token in started["tokens"]]
     finally:
-        process.stdin.close()  # with which it ends
+        process.stdin.close()  # the process ends with its input
         await process.wait()
 
 
 async def _play(people: list[_Person], seconds: float) -> list[float]:
-    """Play matches as easy bots do until the time is over; how long each move took, in ms."""
+    """Play matches with the moves of easy bots for some seconds. Return the time per move in ms."""
     times: list[float] = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
@@ -132,8 +133,8 @@ async def _play(people: list[_Person], seconds: float) -> list[float]:
     return times
 
 
-async def _bots(opener: _Person, deeds: list[float]) -> None:
-    """Matches of two hard bots, one after the other; `deeds` gets the time of each move."""
+async def _bots(opener: _Person, bot_moves: list[float]) -> None:
+    """Run matches of two hard bots in sequence. Append the time of each move to `bot_moves`."""
     while True:
         match_id = await opener.open()
         for _ in range(2):
@@ -143,8 +144,8 @@ async def _bots(opener: _Person, deeds: list[float]) -> None:
             await opener.ask("SeatBot", seat)
         request = api.WatchMatchRequest(match_id=match_id)
         async for message in opener.stub.WatchMatch(request, metadata=opener.metadata):
-            if message.event.event.WhichOneof("kind") in DEEDS:
-                deeds.append(time.perf_counter())  # noqa: PERF401 - one by one, as they come
+            if message.event.event.WhichOneof("kind") in BOT_MOVES:
+                bot_moves.append(time.perf_counter())  # noqa: PERF401 - the stream is live
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The game core: decoding a stored match against folding it, and what a live match weighs.
+"""Measure the game core: decoding a stored match, folding it, and the memory of a live match.
 
-The matches are played by bots through views, and stored as the service stores them: each record
-with the player's id, the request's and the trace's. Alone: `python -m tests.bench.core`.
+Bots play the matches through views. The records are stored as the service stores them, with the ids
+of player, request and trace. `python -m tests.bench.core` runs only this benchmark.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOVE_US = 2_300_000
 
 
 class _Log:
-    """A match as it is played: its state and its stored records."""
+    """A match in progress: its state and its stored records."""
 
     def __init__(self, chance: random.Random) -> None:
         self.match = Match()
@@ -63,7 +63,7 @@ class _Log:
 
 
 def bot_match(seed: int) -> list[bytes]:
-    """The stored records of a match between easy bots, of two to four seats."""
+    """Return the stored records of a match between easy bots with two to four seats."""
     chance = random.Random(seed)
     log = _Log(chance)
     wanted = Settings(
@@ -98,7 +98,10 @@ def bot_match(seed: int) -> list[bytes]:
 
 
 def _seconds(matches: Sequence[Sequence[bytes]]) -> tuple[float, float]:
-    """Processor time to decode these matches, and to decode and fold them: in turns, one by one."""
+    """Return the CPU seconds to decode the matches, and to decode and fold them.
+
+    The two are measured alternately, match by match.
+    """
     decoding = folding = 0.0
     for stored in matches:
         start = time.process_time()
@@ -112,7 +115,7 @@ def _seconds(matches: Sequence[Sequence[bytes]]) -> tuple[float, float]:
 
 
 def _bytes_per_match(matches: Sequence[Sequence[bytes]]) -> float:
-    """Python's memory for a match held in the middle of play."""
+    """Return the bytes that Python allocates for a match in the middle of play."""
     gc.collect()
     tracemalloc.start()
     live = [fold(map(Record.FromString, stored[: len(stored) // 2])) for stored in matches]
@@ -123,16 +126,16 @@ def _bytes_per_match(matches: Sequence[Sequence[bytes]]) -> float:
 
 
 def run(*, matches: int = MATCHES, rounds: int = ROUNDS) -> dict[str, float]:
-    """Measure, and give the ratio and, beside it, the absolute figures.
+    """Measure. Return the ratio and the absolute figures.
 
-    ``decode_vs_fold``: time to decode stored matches ÷ time to decode and fold them, the median
-    over rounds that measure both side by side. ``events_folded_per_s`` includes decoding.
-    ``bytes_per_live_match`` is what Python allocates; the two records that a match keeps for its
-    times live in protobuf's own memory and come on top.
+    ``decode_vs_fold`` is the time to decode stored matches ÷ the time to decode and fold them, the
+    median over rounds that measure both side by side. ``events_folded_per_s`` includes decoding.
+    ``bytes_per_live_match`` counts Python's allocations. It does not count the two records that a
+    match keeps for their times, because they are in protobuf's own memory.
     """
     played = [bot_match(seed) for seed in range(matches)]
     events = sum(map(len, played))
-    _seconds(played)  # warms caches
+    _seconds(played)  # warm up caches
     ratios, rates = [], []
     gc.collect()
     gc.disable()

@@ -1,4 +1,7 @@
-"""Times of the endgame solver for fixed seeds. Run as a script it prints them."""
+"""Measure the endgame solver on positions from fixed seeds.
+
+`python -m tests.bench.endgame` runs only this benchmark.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ import time
 from domain.endgame import Position, solve
 
 BUDGET = 200_000
-"""Positions that one solution may visit; those not exact within it are counted."""
+"""Maximum number of positions that the solver visits for one solution."""
 
 
 def sample(cards: int, *, transfer: bool, positions: int, seed: int) -> list[Position]:
-    """Bout starts with ``cards`` random cards of 36 in each hand."""
+    """Return random starts of a bout, with ``cards`` of 36 cards in each hand."""
     rng = random.Random(seed)
     deck = [1 << 13 * suit + rank for suit in range(4) for rank in range(4, 13)]
     found = []
@@ -26,7 +29,7 @@ def sample(cards: int, *, transfer: bool, positions: int, seed: int) -> list[Pos
 
 
 def measure(positions: list[Position], budget: int = BUDGET) -> dict[str, float]:
-    """Median and p95 of seconds and of positions visited, and the share solved exactly."""
+    """Return median and p95 of seconds and visited positions, and the share solved exactly."""
     seconds: list[float] = []
     visited: list[int] = []
     exact = 0
@@ -49,7 +52,7 @@ def measure(positions: list[Position], budget: int = BUDGET) -> dict[str, float]
 
 
 def run() -> dict[str, dict[str, float]]:
-    """Figures for 6+6 and 8+8 cards, without and with transfers."""
+    """Measure 6+6 and 8+8 cards, without and with transfers."""
     return {
         f"{name} {cards}+{cards}": measure(
             sample(cards, transfer=transfer, positions=count, seed=20_000 + cards)

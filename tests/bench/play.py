@@ -1,16 +1,16 @@
-"""Durable commands per second of the whole service, beside empty gRPC calls of the same size.
+"""Measure durable commands per second of the whole service, and empty gRPC calls of the same size.
 
-One server process with its embedded Postgres, and one that answers empty calls; two client
-processes with 32 commands in flight each use one of them at a time, in rounds that alternate. The
-clients play whole two-seat matches, both seats of each: the attacker leads the first card that its
-view offers, the defender takes, so that a command needs no reading beside it. The calls that open
-a table, sit down and read the first view are not counted, but take their time.
+One server process runs the service with its embedded Postgres. Another answers empty calls. Two
+client processes with 32 commands in flight each use one of the two servers at a time, in
+alternating rounds. The clients play both seats of whole two-seat matches. The attacker leads the
+first card in its view and the defender takes, so most commands need no extra read. The calls that
+open a table, sit down and read the first view are not counted, but their time is.
 
-Rounds are short and many, so that other work on the machine meets all kinds alike. It still slows
-down most what goes through most processes; the processor time of the server for each command
-(`…_server_us`) hardly feels it.
+Rounds are short and numerous, so other load on the machine affects all kinds equally. Such load
+still slows down most the kind that crosses most processes. The CPU time of the server per command
+(`…_server_us`) is almost independent of it.
 
-Alone: `python -m tests.bench.play` prints one JSON object.
+`python -m tests.bench.play` runs only this benchmark and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ SETTINGS = Settings(
     deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_NEIGHBOURS, draw_allowed=True
 )
 TOKEN_SECONDS = 3600
-"""How long the players' tokens are good for."""
+"""Lifetime of the players' tokens."""
 
 Command = Callable[[int, str, Any], Awaitable[TableView]]
-"""Sends a player's command, named as in PlaySessionRequest, and gives the view in the answer."""
+"""Sends a command of a player, named as in PlaySessionRequest. Returns the view in the reply."""
 
 
 def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
-    """Measure, and give the ratios and, beside them, the rates and times of a command.
+    """Measure. Return the ratios, rates and times of a command.
 
-    The ratios are medians over rounds that measure all three side by side. `command_p50_ms` and
-    `command_p99_ms` are of a `Play` call with 64 in flight, the `session_` ones the same over
-    streams, the `alone_` ones of a `Play` call with one in flight. `…_server_us` is the processor
-    time that the server takes for one, in microseconds.
+    The ratios are medians over rounds that measure all three kinds side by side. `command_p50_ms`
+    and `command_p99_ms` are the latency of a `Play` call with 64 in flight. The `session_` figures
+    are the same over streams. The `alone_` figures are for one `Play` call in flight.
+    `…_server_us` is the CPU time of the server per command, in microseconds.
     """
     with tempfile.TemporaryDirectory() as parent, ExitStack() as stack:
-        Path(parent).chmod(0o755)  # Postgres may run as a user of its own
+        Path(parent).chmod(0o755)  # Postgres may run as another user
         service, started = stack.enter_context(_process("serve", parent))
         clients = [
             stack.enter_context(_process("client", json.dumps(started)))[0] for _ in range(CLIENTS)
@@ -118,7 +118,7 @@ def _figures(
 
 @contextmanager
 def _process(*words: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """A process of this module and what it said first; it ends when its input does."""
+    """Start a process of this module. Yield it and its first line. It ends with its input."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.bench.play", *words],
         stdin=subprocess.PIPE,
@@ -152,7 +152,7 @@ def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def _processor_s(server: subprocess.Popen[str]) -> float:
-    """The processor time that a server has used so far, in seconds."""
+    """Return the CPU seconds that a server has used so far."""
     _ask(server, "processor_s")
     used: float = _answer(server)["processor_s"]
     return used
@@ -165,13 +165,13 @@ def _measure(
     seconds: float,
     **more: Any,
 ) -> dict[str, Any]:
-    """One round of all the clients at once: the rates are summed, the times joined."""
+    """Run one round of all clients at once. Sum their rates and join their times."""
     in_flight = IN_FLIGHT // len(clients)
     task = {"kind": kind, "seconds": seconds, "in_flight": in_flight, **more}
     for client in clients:
         _ask(client, task)
     for client in clients:
-        _answer(client)  # it begins to count
+        _answer(client)  # the client starts to count
     before_s = _processor_s(server)
     answers = [_answer(client) for client in clients]
     used_s = _processor_s(server) - before_s
@@ -186,12 +186,12 @@ def _measure(
 
 
 async def _serve(folder: str) -> None:
-    """The service as `serve_forever` runs it, but told to stop by the end of its input."""
+    """Run the service as `serve_forever` does, until standard input ends."""
     config = Config(
         listen_port=0,
         data_dir=Path(folder),
         caller_calls_per_second=0,
-        caller_tables_limit=10_000,  # two players sit at all tables, and open many at once
+        caller_tables_limit=10_000,  # two players open many tables at the same time
         log_level="warning",
     )
     configure_logging(config)
@@ -205,7 +205,7 @@ async def _serve(folder: str) -> None:
             for player in PLAYERS
         ]
         print(json.dumps({"address": server.address, "tokens": tokens}), flush=True)
-        await _until_told_to_stop()
+        await _until_input_ends()
 
 
 async def _serve_echo(sizes: dict[str, int]) -> None:
@@ -221,18 +221,18 @@ async def _serve_echo(sizes: dict[str, int]) -> None:
     relax_collector()
     await server.start()
     print(json.dumps({"echo_address": f"127.0.0.1:{port}"}), flush=True)
-    await _until_told_to_stop()
+    await _until_input_ends()
     await server.stop(0)
 
 
-async def _until_told_to_stop() -> None:
-    """Tell the processor time of this process whenever asked, until the input ends."""
+async def _until_input_ends() -> None:
+    """Print the CPU time of this process for each input line, until the input ends."""
     while await asyncio.to_thread(sys.stdin.readline):
         print(json.dumps({"processor_s": time.process_time()}), flush=True)
 
 
 class _Round:
-    """What one client counts in one round, after its warming up."""
+    """The counts of one client in one round, after its warm-up."""
 
     def __init__(self) -> None:
         self.ms: list[float] = []
@@ -240,7 +240,7 @@ class _Round:
         self.stopped = False
 
     async def run(self, worker: Callable[[], Awaitable[None]], task: dict[str, Any]) -> float:
-        """Run the workers until the time is over, and give the rate."""
+        """Run the workers for the given seconds. Return commands per second."""
         async with asyncio.TaskGroup() as group:
             workers = [
                 group.create_task(self._until_stopped(worker)) for _ in range(task["in_flight"])
@@ -272,7 +272,7 @@ class _Round:
 
 
 async def _client(service: dict[str, Any]) -> None:
-    """Do the rounds that the input names, one a line."""
+    """Run one round for each line of the input."""
     async with aio.insecure_channel(service["address"]) as channel:
         stub = MatchServiceStub(channel)
         metadata = [(("authorization", f"Bearer {token}"),) for token in service["tokens"]]
@@ -327,7 +327,7 @@ def _unary(stub: Any, metadata: list[Any]) -> Command:
 
 @asynccontextmanager
 async def _session(stub: Any, metadata: list[Any]) -> Any:
-    """A stream for each player, shared by all the matches of this client."""
+    """Open a stream for each player. All matches of this client share them."""
     streams = [stub.PlaySession(metadata=own) for own in metadata]
     locks = [asyncio.Lock() for _ in streams]
     waiting: dict[str, asyncio.Future[TableView]] = {}
@@ -358,7 +358,7 @@ async def _session(stub: Any, metadata: list[Any]) -> Any:
 
 
 async def _match(command: Command, stub: Any, metadata: list[Any], counts: _Round) -> None:
-    """Play one match to its end, or to that of the round."""
+    """Play one match until it ends or the round ends."""
     opening = api.OpenTableRequest(request_id=str(uuid4()), settings=SETTINGS)
     match_id = (await command(0, "open_table", opening)).match_id
     seat = api.TakeSeatRequest(request_id=str(uuid4()), match_id=match_id)
@@ -368,7 +368,7 @@ async def _match(command: Command, stub: Any, metadata: list[Any], counts: _Roun
     while view.on_clock and not counts.stopped:
         mover = view.on_clock[0]
         own: TableView | None = view if view.your_seat == mover else None
-        if own is None and mover != view.defender and not view.taking:  # it has to see its hand
+        if own is None and mover != view.defender and not view.taking:  # it needs its hand to lead
             request = api.GetMatchRequest(match_id=match_id)
             own = (await stub.GetMatch(request, metadata=metadata[mover])).view
         play = api.PlayRequest(match_id=match_id, request_id=str(uuid4()))
@@ -379,7 +379,7 @@ async def _match(command: Command, stub: Any, metadata: list[Any], counts: _Roun
 
 
 def _move(own: TableView | None, *, is_defender: bool) -> Move:
-    """Leads what it can, and takes or passes for the rest: in two seats both are always legal."""
+    """Lead the first legal card, or else take or pass. With two seats these are always legal."""
     move = Move()
     if own is not None and own.moves.attack and not own.table:
         move.attack.card = own.moves.attack[0]

@@ -1,11 +1,11 @@
-"""Whole matches per second at staked tables, beside free ones.
+"""Measure whole matches per second at staked tables and at free tables.
 
-Two people sit at each table and choose as easy bots do (bots themselves do not sit at staked
-tables, R12.7). Their commands go to the engine of a service without gRPC between, so that what the
-ledger costs is not hidden behind that: everything else is the same, and every command is durable.
-Rounds of both kinds alternate; each plays the same number of matches, all of its tables at once.
+Two players at each table choose the moves of easy bots. (Bots do not sit at staked tables, R12.7.)
+Their commands go directly to the engine, without gRPC, so that the cost of the ledger is visible.
+Everything else is the same, and every command is durable. Rounds of both kinds alternate. Each
+round plays the same number of matches, at all tables in parallel.
 
-Alone: `python -m tests.bench.stakes` prints one JSON object.
+`python -m tests.bench.stakes` runs only this benchmark and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ STAKES = {"free": 0, "staked": 1}
 
 
 def run(*, rounds: int = ROUNDS) -> dict[str, float]:
-    """Measure, and give the ratio (the median over rounds) and the rates of both kinds."""
+    """Measure. Return the ratio (median over rounds) and the rates of both kinds."""
     with tempfile.TemporaryDirectory() as parent:
-        Path(parent).chmod(0o755)  # Postgres may run as a user of its own
+        Path(parent).chmod(0o755)  # Postgres may run as another user
         with EmbeddedPostgres(Path(parent) / "postgres") as postgres:
             return asyncio.run(_measure(postgres, rounds))
 
@@ -52,7 +52,7 @@ async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
         engine = Engine(store, config, Limits(config))
         engine.start()
         try:
-            await _round(engine, 1)  # warms up, and opens the accounts
+            await _round(engine, 1)  # warm up and open the accounts
             rates: dict[str, list[float]] = {kind: [] for kind in STAKES}
             for number in range(rounds):
                 print(f"stakes: round {number + 1} of {rounds}", file=sys.stderr)
@@ -72,7 +72,7 @@ async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
 
 
 async def _round(engine: Engine, stake: int) -> float:
-    """Play some matches at each table, all tables at once; the rate."""
+    """Play some matches at each table, all tables in parallel. Return matches per second."""
     start = time.perf_counter()
     await asyncio.gather(*(_play(engine, table, stake) for table in range(TABLES)))
     return TABLES * MATCHES / (time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""Alerts fire when they should, and ask for metrics that the service does send."""
+"""Alerts fire when they should. Dashboard and alerts query only metrics that the service sends."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from tests.service.collector import collecting
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
 METRIC = re.compile(r"\b(?:durak|rpc)_[a-z_]+")
-# One that is sent with the first call alone; tests/service/rpc/test_telemetry.py sees to it.
+# Sent only after the first call. tests/service/rpc/test_telemetry.py tests this metric.
 CALLS = "rpc_server_call_duration_seconds"
 
 
 def prometheus_name(metric: Any) -> set[str]:
-    """What an OTLP receiver of Prometheus makes of a metric."""
+    """Return the name that Prometheus' OTLP receiver gives to a metric."""
     name = metric.name.replace(".", "_")
     return {f"{name}_total"} if metric.HasField("sum") else {name}
 
 
-def asked_for() -> set[str]:
+def queried() -> set[str]:
+    """Return the names of the metrics in the queries of dashboard and alerts."""
     dashboard = json.loads((MONITORING / "dashboard.json").read_text())
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     alerts = (MONITORING / "alerts.yaml").read_text()
@@ -37,7 +38,7 @@ def asked_for() -> set[str]:
     return set(METRIC.findall("\n".join(queries)))
 
 
-async def test_what_dashboard_and_alerts_ask_for_is_sent(
+async def test_every_metric_of_dashboard_and_alerts_is_sent(
     tmp_path: Path, database: Database
 ) -> None:
     async with collecting() as (kept, endpoint):
@@ -51,9 +52,9 @@ async def test_what_dashboard_and_alerts_ask_for_is_sent(
             pass
     sent = set[str]().union(*map(prometheus_name, kept.metrics))
     sent |= {f"{CALLS}_count", f"{CALLS}_bucket", "rpc_method", "rpc_response_status_code"}
-    asked = asked_for()
-    assert {"durak_ready", "durak_checkpoints_failing", f"{CALLS}_bucket"} <= asked
-    assert asked <= sent
+    names = queried()
+    assert {"durak_ready", "durak_checkpoints_failing", f"{CALLS}_bucket"} <= names
+    assert names <= sent
 
 
 def test_each_alert_fires_when_it_should() -> None:

@@ -1,4 +1,4 @@
-"""A foreign client: `buf curl` knows nothing of us but what reflection tells it."""
+"""`buf curl` is a client that knows the service only through reflection."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class BufCurl:
         )  # fmt: skip
 
     def view(self, method: str, **request: Any) -> dict[str, Any]:
-        """The view that a command answers with. Commands get a new request id."""
+        """Send a command with a new request id. Return the view in the reply."""
         answer = self.call(method, {"request_id": str(uuid4()), **request})
         assert answer.returncode == 0, answer.stderr
         view: dict[str, Any] = json.loads(answer.stdout)["view"]
@@ -55,7 +55,7 @@ class BufCurl:
 
 
 def unpacked(detail: dict[str, str]) -> Message:
-    """A detail of a status as buf shows it: the name of its type, and its bytes (base64)."""
+    """Decode a status detail. buf shows its type name and its bytes in base64."""
     kind: type[Message] = getattr(error_details_pb2, detail["type"].removeprefix("google.rpc."))
     return kind.FromString(base64.b64decode(detail["value"] + "=="))
 
@@ -71,7 +71,7 @@ def server(terminal: Terminal) -> Iterator[Server]:
         yield running
 
 
-def test_a_foreign_client_lists_the_services_opens_a_table_plays_and_reads_an_error(
+def test_buf_curl_lists_the_services_opens_a_table_plays_and_reads_an_error(
     terminal: Terminal, server: Server
 ) -> None:
     token = terminal.durak("token", "anna").stdout.strip()

@@ -1,7 +1,7 @@
-"""R10.5, C12, C13, C14: two replicas keep the clocks of many matches, and one is killed meanwhile.
+"""R10.5, C12, C13, C14: two replicas enforce the deadlines of many matches, and one is killed.
 
-Nobody moves at any table. Each deadline acts once, not before its time and soon after it, whichever
-replica had the match in memory, and bots go on.
+No player moves at any table. Each deadline takes effect once, never early and soon after it is due,
+no matter which replica had the match in memory. Bots continue.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ WITH_BOT = Settings(
 )
 ACTS = {"attacked", "take_declared", "passed", "left"}
 LATE_S = 10.0
-"""What a deadline may be late by: the search finds it every second, a second after its time, and
-the machine may be busy."""
+"""Maximum delay after a deadline. The search runs every second, finds a match one second after its
+deadline, and the machine may be busy."""
 
 
-class Somebody:
-    """A caller of one replica."""
+class Caller:
+    """Calls one replica as any player."""
 
     def __init__(self, server: Service, channel: aio.Channel) -> None:
         self._server = server
@@ -58,7 +58,7 @@ class Somebody:
         return await getattr(self._stub, method)(request, metadata=metadata, timeout=20)
 
     async def table(self, number: int) -> str:
-        """A table at which nobody will move: two people with stakes, or one and a bot."""
+        """Open a table where no player will move: two players with stakes, or one and a bot."""
         has_bot = number % 3 == 2
         opened = await self.call(
             f"ann{number}",
@@ -77,8 +77,8 @@ class Somebody:
             await self.call(f"bob{number}", "TakeSeat", request_id=str(uuid4()), **where)
         return match_id
 
-    async def see_a_deadline_act(self, match_id: str) -> None:
-        """Wait until the clock has acted at a match."""
+    async def wait_for_timeout(self, match_id: str) -> None:
+        """Wait until the clock has acted in a match."""
         request = api.WatchMatchRequest(match_id=match_id)
         watch = self._stub.WatchMatch(request, metadata=self._server.metadata("eve"))
         async with asyncio.timeout(30):
@@ -88,7 +88,7 @@ class Somebody:
         watch.cancel()
 
     async def watch(self, match_id: str) -> list[int]:
-        """The versions up to the end, or up to the death of the replica."""
+        """Return the versions seen until the match ends or the replica is killed."""
         request = api.WatchMatchRequest(match_id=match_id)
         watch = self._stub.WatchMatch(request, metadata=self._server.metadata("eve"))
         seen: list[int] = []
@@ -101,7 +101,7 @@ class Somebody:
 
 
 async def check(store: EventStore, match_id: str) -> int:
-    """Each deadline of a match acted once, in time; how many there were."""
+    """Check that each deadline of a match took effect once and in time. Return their number."""
     stored = await store.read(UUID(match_id))
     verify(UUID(match_id), ((one.record, one.hash) for one in stored))
     records = [Record.FromString(one.record) for one in stored]
@@ -122,14 +122,14 @@ async def check(store: EventStore, match_id: str) -> int:
                 assert follows.event.WhichOneof("kind") in {"take_declared", "left"}
         match.apply(record)
     assert match.result is not None
-    assert match.result.outcome == Outcome.OUTCOME_ABANDONED, "C13: nobody waits for ever"
+    assert match.result.outcome == Outcome.OUTCOME_ABANDONED, "C13: no match waits forever"
     left = next(one.event.left for one in records if one.event.HasField("left"))
     assert left.reason == LeftReason.LEFT_REASON_TIMEOUTS
     return timeouts
 
 
 @pytest.mark.timeout(180)
-async def test_C14_R10_5_each_deadline_acts_once_when_a_replica_is_killed_while_they_run(
+async def test_C14_R10_5_each_deadline_takes_effect_once_when_a_replica_is_killed(
     database: Database, tmp_path: Path
 ) -> None:
     started = datetime.now(UTC)
@@ -139,12 +139,12 @@ async def test_C14_R10_5_each_deadline_acts_once_when_a_replica_is_killed_while_
         aio.insecure_channel(first.address) as to_first,
         aio.insecure_channel(second.address) as to_second,
     ):
-        here, there = Somebody(first, to_first), Somebody(second, to_second)
+        here, there = Caller(first, to_first), Caller(second, to_second)
         matches = [await (here, there)[n % 2].table(n) for n in range(TABLES)]
-        # Half of them have timers on both replicas, the others on the one where they began.
+        # Half of the matches have timers on both replicas, the others on the one that opened them.
         dying = [asyncio.create_task(here.watch(match_id)) for match_id in matches[::2]]
         living = [asyncio.create_task(there.watch(match_id)) for match_id in matches]
-        await there.see_a_deadline_act(matches[0])
+        await there.wait_for_timeout(matches[0])
         await first.kill()
         await asyncio.gather(*dying)
         async with asyncio.timeout(90):
@@ -156,7 +156,7 @@ async def test_C14_R10_5_each_deadline_acts_once_when_a_replica_is_killed_while_
             assert versions[-1] == len(await store.read(UUID(match_id)))
             assert await check(store, match_id) >= 3
         far = datetime.now(UTC).replace(year=started.year + 2)
-        assert await store.due(far, 10) == [], "nothing is due any more"
+        assert await store.due(far, 10) == [], "no deadline is left"
         coins = await store.ledger.check()
         assert coins.holds
         staked = sum(number % 3 != 2 for number in range(TABLES))

@@ -1,4 +1,4 @@
-"""The front door as a newcomer opens it: `durak demo`, then the log of its match."""
+"""The first commands of a newcomer: `durak demo`, then reading the log of its match."""
 
 import asyncio
 import json
@@ -24,9 +24,9 @@ def test_the_demo_replays_its_match_and_the_log_can_be_read(terminal: Terminal) 
 
     assert demo.returncode == 0, demo.stderr
     first, *transcript, last = demo.stdout.splitlines()
-    told = re.fullmatch(r"replay identical: (\d+) events", last)
-    assert told is not None
-    events = int(told[1])
+    verdict = re.fullmatch(r"replay identical: (\d+) events", last)
+    assert verdict is not None
+    events = int(verdict[1])
     numbers = [int(line[:5]) for line in transcript if line[:5].strip().isdigit()]
     assert numbers == list(range(1, events + 1))
     bouts = [int(bout) for bout in re.findall(r"^Bout (\d+): ", demo.stdout, re.MULTILINE)]
@@ -61,16 +61,17 @@ def test_the_demo_of_a_staked_tricky_table_counts_its_coins_and_replays(
     *transcript, coins, last = demo.stdout.splitlines()
     assert re.fullmatch(r"replay identical: \d+ events", last)
     assert "Coins paid out: Anna " in transcript[-1]
-    told = re.fullmatch(r"coins: Anna (\d+), Boris (\d+), Vera (\d+), Gleb (\d+)", coins)
-    assert told is not None
-    assert sum(map(int, told.groups())) == 4 * (1000 + 100), "each was granted what the seat costs"
-    # Boris never says "take": he lays what he has, and is caught every second time.
+    balances = re.fullmatch(r"coins: Anna (\d+), Boris (\d+), Vera (\d+), Gleb (\d+)", coins)
+    assert balances is not None
+    granted = sum(map(int, balances.groups()))
+    assert granted == 4 * (1000 + 100), "each player gets a grant that covers the stake"
+    # Boris never says "take". He plays any card he holds, and every second one is challenged.
     assert "Boris says “take”" not in demo.stdout
     for challenge in re.findall(r"challenges what .*", demo.stdout):
         assert challenge == "challenges what Boris played: it was illegal."
 
 
-def test_a_log_that_was_changed_is_not_told(terminal: Terminal) -> None:
+def test_a_log_that_was_changed_is_not_replayed(terminal: Terminal) -> None:
     match_id = terminal.converse("demo").stdout.splitlines()[0].removeprefix("match ")
     asyncio.run(
         execute(
@@ -81,13 +82,13 @@ def test_a_log_that_was_changed_is_not_told(terminal: Terminal) -> None:
         )
     )
 
-    told = terminal.durak("replay", match_id)
+    replayed = terminal.durak("replay", match_id)
 
-    assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr == "Error: the log is corrupt: the hash chain breaks at version 7\n"
+    assert (replayed.returncode, replayed.stdout) == (1, "")
+    assert replayed.stderr == "Error: the log is corrupt: the hash chain breaks at version 7\n"
 
 
-def test_a_match_that_is_not_there_is_one_clear_sentence(terminal: Terminal) -> None:
+def test_a_missing_match_gives_one_clear_sentence(terminal: Terminal) -> None:
     missing = "00000000-0000-8000-8000-000000000000"
 
     shown = terminal.durak("show", missing)
@@ -96,7 +97,7 @@ def test_a_match_that_is_not_there_is_one_clear_sentence(terminal: Terminal) -> 
     assert shown.stderr == f"Error: there is no match {missing} in this database\n"
 
 
-def test_a_database_that_is_away_is_exit_code_3(tmp_path: Path) -> None:
+def test_an_unreachable_database_gives_exit_code_3(tmp_path: Path) -> None:
     away = Terminal(Database("away", "", "postgresql://nobody@127.0.0.1:1/none"), tmp_path)
 
     shown = away.durak("show", "00000000-0000-8000-8000-000000000000")
@@ -105,21 +106,21 @@ def test_a_database_that_is_away_is_exit_code_3(tmp_path: Path) -> None:
     assert shown.stderr.startswith("durak: the database cannot be reached")
 
 
-def test_what_is_no_address_of_a_database_is_told_at_once(tmp_path: Path) -> None:
+def test_a_malformed_database_address_gives_one_clear_sentence(tmp_path: Path) -> None:
     shown = Terminal(Database("none", "", "no address"), tmp_path).durak("matches")
 
     assert shown.returncode == 1
     assert shown.stderr.startswith("durak: the address of the database cannot be read")
 
 
-def test_a_wrong_setting_is_named_and_is_exit_code_2(terminal: Terminal) -> None:
+def test_a_wrong_setting_is_named_and_gives_exit_code_2(terminal: Terminal) -> None:
     served = terminal.durak("serve", "--port", "70000")
 
     assert served.returncode == 2
     assert "--port" in served.stderr
 
 
-def test_a_token_has_three_parts_and_nothing_else_is_printed(terminal: Terminal) -> None:
+def test_durak_token_prints_only_a_token_of_three_parts(terminal: Terminal) -> None:
     made = terminal.durak("token", "anna", "--role", "auditor")
 
     assert made.returncode == 0, made.stderr
@@ -130,7 +131,7 @@ def test_a_token_has_three_parts_and_nothing_else_is_printed(terminal: Terminal)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_helps(command: str) -> None:
+def test_every_command_has_help(command: str) -> None:
     helped = CliRunner().invoke(durak, [command, "--help"])
 
     assert helped.exit_code == 0

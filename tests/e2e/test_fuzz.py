@@ -1,7 +1,7 @@
-"""Whatever a client sends, it is told what is wrong with it; nothing unexpected comes out.
+"""Any request gets a reply or an error of the catalogue. No input causes an unexpected error.
 
-The requests are made from the descriptors of the contract, so a new field or call is covered the
-day it is added. The service runs as it does for users; only its allowance of calls is unlimited.
+The requests are generated from the descriptors of the contract, so a new field or call is covered
+when it is added. The service has its default settings, except that the rate of calls is unlimited.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ANSWER_S = 10.0
 
 OPENING = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL, transfer=True)
 REQUEST_IDS = [f"01234567-89ab-4cde-8f01-23456789abc{digit}" for digit in range(3)]
-"""Few, so that they come again: with the same request, and with others."""
+"""Only a few, so that each is used again, both for the same request and for other requests."""
 
 DETERMINISTIC = settings(
     deadline=None,
@@ -62,7 +62,7 @@ DETERMINISTIC = settings(
 
 
 def weighted(*choices: tuple[int, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
-    """One of these, as often as its weight says; `one_of` takes no notice of repetitions."""
+    """Choose one strategy, with these weights. (`one_of` ignores repeated strategies.)"""
     each = [choice for weight, choice in choices for _ in range(weight)]
     return st.integers(0, len(each) - 1).flatmap(lambda number: each[number])
 
@@ -83,7 +83,7 @@ def texts() -> st.SearchStrategy[str]:
 
 
 def scalars(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any]:
-    """Values of one field that is no message: likely ones, and any that the wire can carry."""
+    """Generate values of a scalar field: likely ones, and any that the wire format allows."""
     match one.cpp_type:
         case FieldDescriptor.CPPTYPE_ENUM:
             assert one.enum_type is not None
@@ -109,7 +109,7 @@ def scalars(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any
 
 
 def likely(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any]:
-    """Values of one field as a client in its right mind may send, if not at the right time."""
+    """Generate well-formed values of a field. The command may still be illegal at the moment."""
     if one.type == FieldDescriptor.TYPE_BYTES:
         return st.binary(max_size=64)
     if one.name == "match_id":
@@ -127,7 +127,7 @@ def likely(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any]
 
 @st.composite
 def sensible(draw: st.DrawFn, kind: Descriptor, match_ids: list[str]) -> Message:
-    """A well-formed message: only the game may have something against it."""
+    """Generate a well-formed message. Only the rules of the game may refuse it."""
     made = GetMessageClass(kind)()
     chosen = {
         draw(st.sampled_from(list(oneof.fields))).name
@@ -146,7 +146,7 @@ def sensible(draw: st.DrawFn, kind: Descriptor, match_ids: list[str]) -> Message
 
 @st.composite
 def messages(draw: st.DrawFn, kind: Descriptor, match_ids: list[str]) -> Message:
-    """A message of this kind with some of its fields set; of a oneof, the last one drawn stays."""
+    """Generate a message with some of its fields set. In a oneof the last drawn field wins."""
     made = GetMessageClass(kind)()
     for one in kind.fields:
         assert not one.is_repeated, f"values of {one.full_name}"
@@ -162,7 +162,7 @@ def messages(draw: st.DrawFn, kind: Descriptor, match_ids: list[str]) -> Message
 
 
 def payloads(method: MethodDescriptor, match_ids: list[str]) -> st.SearchStrategy[bytes]:
-    """What may come over the wire as a request: messages, and bytes that are none."""
+    """Generate the bytes of a request: valid messages, and bytes that are not a message."""
     whole = messages(method.input_type, match_ids).map(lambda made: made.SerializeToString())
     cut = st.builds(lambda made, at: made[: at % (len(made) + 1)], whole, st.integers(0, 200))
     oversized = st.just(b"\0").map(lambda one: one * (LIMIT_BYTES + 1))
@@ -171,12 +171,12 @@ def payloads(method: MethodDescriptor, match_ids: list[str]) -> st.SearchStrateg
     return weighted((7, good), (2, whole), (1, junk))
 
 
-# --- the service, and what it answers -------------------------------------------------------------
+# --- the service and its replies ------------------------------------------------------------------
 
 
 @dataclass
 class Fuzzed:
-    """A running service with matches in it, and everything that it has answered."""
+    """A running service with matches, and a count of its replies by reason."""
 
     server: Running
     channel: aio.Channel
@@ -193,7 +193,10 @@ class Fuzzed:
         )
 
     def callers(self) -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
-        """Mostly players with a good token; now and then one who has none."""
+        """Generate metadata of callers: most with a valid token, a few with an invalid or no token.
+
+        Some also ask for a language.
+        """
         key = self.server.development_key
         assert key is not None
         good = [self.mint(key, who) for who in ("ann", "bob", "eve")]
@@ -220,7 +223,7 @@ class Fuzzed:
         return answer
 
     async def seat_players(self) -> None:
-        """Open tables: so many in play that some outlive their players, and two that wait."""
+        """Open eight tables in play and two that wait. Some stay in play for the whole test."""
         for players in [("ann", "bob")] * 8 + [("ann",)] * 2:
             opening = api.OpenTableRequest(request_id=str(uuid4()), settings=OPENING)
             answer = await self.ask("OpenTable", opening, players[0])
@@ -231,7 +234,7 @@ class Fuzzed:
                 await self.ask("TakeSeat", sitting, who)
 
     def judge(self, error: aio.AioRpcError) -> None:
-        """An error is one of the catalogue, with its details, or gRPC's own about the size."""
+        """Check that an error is in the catalogue, with details, or is gRPC's own size error."""
         code = error.code()
         trailing: Any = error.trailing_metadata()
         details = [value for key, value in trailing or () if key == STATUS_KEY]
@@ -257,7 +260,7 @@ class Fuzzed:
         self.answers[info.reason] += 1
 
     async def call(self, name: str, request: bytes, metadata: Any) -> None:
-        """A call that is answered once, whatever the answer."""
+        """Make a unary call and count its reply or error."""
         try:
             await self.stub(name)(request, metadata=metadata, timeout=ANSWER_S)
         except aio.AioRpcError as error:
@@ -266,7 +269,7 @@ class Fuzzed:
             self.answers["OK"] += 1
 
     async def watch(self, request: bytes, metadata: Any) -> None:
-        """A watch, until it has caught up."""
+        """Watch until the stream has caught up."""
         watch = self.stub("WatchMatch")(request, metadata=metadata, timeout=ANSWER_S)
         try:
             while True:
@@ -280,7 +283,7 @@ class Fuzzed:
             watch.cancel()
 
     async def hold_session(self, requests: list[bytes], metadata: Any) -> None:
-        """A session with these requests, to its end."""
+        """Run a session with these requests until it ends."""
         session = self.stub("PlaySession")(iter(requests), metadata=metadata, timeout=ANSWER_S)
         try:
             async for message in session:
@@ -290,8 +293,8 @@ class Fuzzed:
                 else:
                     self.answers["OK"] += 1
         except aio.AioRpcError as error:
-            # The server has ended the session while more was sent to it. The client's library then
-            # makes up a status of its own, in the place of the one that it was sent.
+            # The server ended the session while the client was sending. The client's library then
+            # replaces the status from the server by its own.
             if "SendMessageOperation" in (error.debug_error_string() or ""):
                 self.answers["ended while sending"] += 1
             else:
@@ -320,7 +323,7 @@ async def every_example(
     calls: st.SearchStrategy[Any],
     send: Callable[..., Coroutine[Any, Any, None]],
 ) -> None:
-    """Send what Hypothesis thinks of: it thinks in a thread, the calls are made in this loop."""
+    """Send each example. Hypothesis runs in a thread, and the calls run in this event loop."""
     loop = asyncio.get_running_loop()
 
     @settings(DETERMINISTIC, max_examples=examples)
@@ -332,7 +335,7 @@ async def every_example(
 
 
 @pytest.mark.timeout(60)
-async def test_every_call_is_answered_or_refused_with_a_reason(
+async def test_every_call_gets_a_reply_or_a_refusal_with_a_reason(
     database: Database, tmp_path: Path
 ) -> None:
     async with fuzzed(database, tmp_path) as fuzz:
@@ -356,7 +359,7 @@ async def test_every_watch_catches_up_or_is_refused_with_a_reason(
 
 
 @pytest.mark.timeout(60)
-async def test_every_request_of_a_session_is_answered_or_refused_with_a_reason(
+async def test_every_request_of_a_session_gets_a_reply_or_a_refusal_with_a_reason(
     database: Database, tmp_path: Path
 ) -> None:
     async with fuzzed(database, tmp_path) as fuzz:

@@ -1,11 +1,11 @@
-"""kill -9 of the service and of Postgres at every step of a command that moves coins (R12.8).
+"""Kill the service and Postgres with SIGKILL at every step of a command that moves coins (R12.8).
 
-A step is a thing that the service sends to the database. The service is killed before its n-th one
-gets there, so all that it had in memory is gone and the database has seen n - 1. Postgres is killed
-when it has answered the n-th one, and the answer has not got through. Then the client sends its
-request again, as often as it takes, and once more: no coin is lost, doubled or stuck.
+A step is one message from the service to the database. The service is killed before its n-th
+message arrives, so its memory is lost and the database has received n - 1 messages. Postgres is
+killed after it has answered the n-th message and before the answer arrives. Then the client repeats
+its request until it is answered, and once more. No coin is lost, doubled or stuck.
 
-A plain run takes every third step; with `DURAK_TEST_EVERY_STEP` it is every one.
+By default every third step is tested. With `DURAK_TEST_EVERY_STEP` every step is tested.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COMMANDS = pytest.mark.parametrize(
 
 
 async def prepare(players: Sequence[Player], before: Sequence[str]) -> str:
-    """A table of ann's, the first of the players, with these seated."""
+    """Let ann, the first player, open a table. Seat the players named in `before`."""
     match_id = (await players[0].open(staked())).match_id
     for player in players:
         if player.name.rstrip("0123456789") in before:
@@ -61,7 +61,7 @@ async def prepare(players: Sequence[Player], before: Sequence[str]) -> str:
 async def until_answered(
     command: Command, player: Player, match_id: str, request_id: str, death: Death
 ) -> TableView:
-    """Send a request again until it is answered; only a service that is away is an excuse."""
+    """Repeat a request until it is answered. The only accepted error is UNAVAILABLE."""
     while True:
         death.check()
         try:
@@ -78,7 +78,7 @@ async def check(
     players: Sequence[Player],
     after: list[tuple[int, int]],
 ) -> None:
-    """The command stands in the log once, and the coins are where it puts them."""
+    """Check that the log has the command once and that the balances are as expected."""
     records = await log_of(outside, match_id)
     asked = UUID(request_id).bytes
     versions = [record.version for record in records if record.request_id == asked]
@@ -90,7 +90,7 @@ async def check(
 
 
 class Hold:
-    """Holds up the n-th thing sent through a wire from now on, and all that come after it."""
+    """Holds back the n-th message that is sent through a wire from now on, and all later ones."""
 
     def __init__(self, wire: Wire, step: int) -> None:
         self._left = step
@@ -110,7 +110,7 @@ class Hold:
 
 
 class Doomed:
-    """A service in a process of its own, behind a wire to its database."""
+    """A service in its own process that reaches its database through a wire."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -146,7 +146,6 @@ async def test_R12_8_the_service_is_killed_at_every_step(
 ) -> None:
     outside = await EventStore.open(database.app_dsn)
     doomed = await Doomed(tmp_path).start(database.app_dsn)
-    heir = None
     try:
         for step in range(1, STEPS_MOST, STRIDE):
             starting = asyncio.create_task(Doomed(tmp_path).start(database.app_dsn))
@@ -165,15 +164,15 @@ async def test_R12_8_the_service_is_killed_at_every_step(
                 with pytest.raises(aio.AioRpcError):
                     await calling
             await doomed.kill()
-            doomed = heir = await starting
-            players = heir.players(step)
+            doomed = await starting
+            players = doomed.players(step)
             answer = await command(players[0], match_id, request_id)
             await check(outside, match_id, request_id, players, after)
             assert await command(players[0], match_id, request_id) == answer
             await check(outside, match_id, request_id, players, after)
             if was_answered:
                 assert calling.result() == answer
-                assert step > 5, "no step was broken"
+                assert step > 5, "no step was interrupted"
                 return
         pytest.fail(f"a command has more than {STEPS_MOST} steps")
     finally:
@@ -209,13 +208,13 @@ async def test_R12_8_postgres_is_killed_at_every_step(
             assert await command(players[0], match_id, request_id) == answer
             await check(outside, match_id, request_id, players, after)
             if not happened:
-                assert step > 5, "no step was broken"
+                assert step > 5, "no step was interrupted"
                 return
         pytest.fail(f"a command has more than {STEPS_MOST} steps")
 
 
 class Death:
-    """Kills Postgres when it has answered the n-th thing sent through a wire, and starts it."""
+    """Kills Postgres after it has answered the n-th message of a wire, and restarts it."""
 
     def __init__(self, wire: Wire, postgres: EmbeddedPostgres, step: int) -> None:
         self._wire = wire
@@ -242,12 +241,12 @@ class Death:
         self._wire.mend()
 
     def check(self) -> None:
-        """Raises what kept Postgres from starting."""
+        """Raise the error that prevented Postgres from starting, if any."""
         if self._dying is not None and self._dying.done():
             self._dying.result()
 
     async def over(self) -> bool:
-        """Wait until Postgres runs again; whether it was killed."""
+        """Wait until Postgres runs again. Return whether it was killed."""
         self._wire.before_request = None
         if self._dying is not None:
             await self._dying

@@ -1,8 +1,8 @@
-"""What a player was told is done outlives the killing of the service, and that of Postgres.
+"""Acknowledged commands survive a SIGKILL of the service and of Postgres.
 
-Clients play matches one after the other and retry with the same request id until they are
-answered. Nobody else plays at their tables, so no command of theirs may ever be refused. Every
-other table is for coins, none of which may be lost, doubled or left in escrow (R12.8).
+Clients play matches in sequence and retry with the same request id until they get a reply. No other
+client plays at their tables, so no command may be refused. Every second table has a stake. No coin
+may be lost, doubled or left in escrow (R12.8).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PLAYERS_EVENTS = {
     *("table_opened", "seat_taken", "attacked", "defended"),
     *("transferred", "passed", "take_declared"),
 }
-"""Every command of these clients makes exactly one of these, and what follows from it."""
+"""Every command of these clients causes exactly one of these events, and its consequences."""
 
 SERVE = """
 import asyncio
@@ -63,7 +63,7 @@ asyncio.run(serve_forever(config, lambda server: print(server.address, flush=Tru
 
 
 class Service:
-    """The service in a process of its own, that can be killed and started again on its port."""
+    """The service in its own process, which can be killed and restarted on the same port."""
 
     def __init__(self, dsn: str, folder: Path, **settings: str) -> None:
         self.log = folder / "service.log"
@@ -93,7 +93,7 @@ class Service:
         self._settings["DURAK_LISTEN_PORT"] = self.address.rpartition(":")[2]
 
     async def stop(self) -> None:
-        """End it in good order."""
+        """Stop the service gracefully."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(self._process.wait(), 30) == 0, self.log.read_text()
@@ -120,7 +120,7 @@ async def serving(dsn: str, folder: Path, **settings: str) -> AsyncIterator[Serv
 
 
 async def wait_as_advised(error: aio.AioRpcError) -> None:
-    """Before a retry: as long as RetryInfo says. A lost connection says nothing, nor need it."""
+    """Wait before a retry as long as RetryInfo says. After a lost connection do not wait."""
     assert error.code() is grpc.StatusCode.UNAVAILABLE, error
     if any(key == STATUS_KEY for key, _ in error.trailing_metadata() or ()):
         (advice,) = (
@@ -134,13 +134,13 @@ async def wait_as_advised(error: aio.AioRpcError) -> None:
 
 
 class Load:
-    """Players and watchers of many tables, and what they were told."""
+    """Players and watchers of many tables, and the replies and events that they received."""
 
     def __init__(self, server: Service, channel: aio.Channel) -> None:
         self.acknowledged: dict[bytes, tuple[str, str, int]] = {}
-        """By request id: who, of which match, and the version that was answered."""
+        """Maps each request id to the player, the match and the version in the reply."""
         self.watched: dict[str, list[tuple[int, str]]] = {}
-        """By match: the version and kind of each event, as they came."""
+        """Maps each match to the version and kind of its events, in the order received."""
         self.retries = 0
         self.resumed = 0
         self._server = server
@@ -150,7 +150,7 @@ class Load:
         self._tasks = [asyncio.create_task(self._play_at(table)) for table in range(TABLES)]
 
     async def acknowledges(self, count: int) -> None:
-        """Wait until that many more commands are acknowledged."""
+        """Wait until `count` more commands are acknowledged."""
         goal = len(self.acknowledged) + count
         async with asyncio.timeout(30), self._more:
             await self._more.wait_for(
@@ -159,7 +159,7 @@ class Load:
         assert len(self.acknowledged) >= goal, [t for t in self._tasks if t.done()]
 
     async def finish(self) -> None:
-        """Let the matches that run come to their end."""
+        """Wait until the running matches have ended."""
         self._enough = True
         async with asyncio.timeout(40):
             await asyncio.gather(*self._tasks)
@@ -213,12 +213,12 @@ class Load:
         return await self._call(who, "GetMatch", api.GetMatchRequest(match_id=match_id))
 
     async def _call(self, who: str, method: str, request: Any) -> TableView:
-        """The view answered, however often it has to be asked for."""
-        who_it_is = self._server.metadata(who)
+        """Repeat a call until it is answered. Return the view."""
+        metadata = self._server.metadata(who)
         while True:
             try:
                 answer = await getattr(self._stub, method)(
-                    request, metadata=who_it_is, wait_for_ready=True
+                    request, metadata=metadata, wait_for_ready=True
                 )
             except aio.AioRpcError as error:
                 self.retries += 1
@@ -257,7 +257,7 @@ async def loaded(server: Service) -> AsyncIterator[Load]:
 
 
 async def check(load: Load, dsn: str) -> None:
-    """Log and ledger have what was acknowledged and was watched, once, and nothing else."""
+    """Check that log and ledger hold each acknowledged and watched command once, and no more."""
     found: dict[bytes, tuple[str, str, int]] = {}
     matches = set()
     async with await EventStore.open(dsn) as store:
@@ -278,7 +278,7 @@ async def check(load: Load, dsn: str) -> None:
 
 
 def check_match(stream_id: UUID, stored: list[StoredRecord]) -> list[Record]:
-    """The records of a match that was played to its end, whole and by the rules."""
+    """Return the records of a finished match. Check that they are complete and follow the rules."""
     assert [one.version for one in stored] == list(range(1, len(stored) + 1))
     verify(stream_id, ((one.record, one.hash) for one in stored))
     report = audit(
@@ -292,7 +292,7 @@ def check_match(stream_id: UUID, stored: list[StoredRecord]) -> list[Record]:
 
 
 async def check_coins(store: EventStore, stream_id: UUID, match: Match) -> None:
-    """An ended match has given to each seat what its end says, and nothing else has moved."""
+    """Check that an ended match paid each seat its share and that no other coins moved."""
     assert match.result is not None
     balance = {seat.player_id: 0 for seat in match.table.seats if seat is not None}
     for transfer in await store.ledger.transfers_of_match(stream_id):
@@ -305,7 +305,7 @@ async def check_coins(store: EventStore, stream_id: UUID, match: Match) -> None:
 
 
 def commands_of(records: list[Record]) -> list[tuple[bytes, list[Record]]]:
-    """The records by request id, each of which is one command by one player."""
+    """Group the records by request id. Check that each group is one command of one player."""
     commands: dict[bytes, list[Record]] = {}
     for one in records:
         assert one.actor_kind == ActorKind.ACTOR_KIND_PLAYER

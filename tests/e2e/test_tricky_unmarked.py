@@ -1,7 +1,7 @@
-"""R11.2 around a running service: no reply, log line, span or metric tells that a play was illegal.
+"""R11.2 for a running service: no reply, log line, span or metric shows that a play was illegal.
 
-Three players cheat about every other time and nobody challenges. Whatever the service writes and
-sends about their plays is the same for all of them, but for what says which call it was.
+Three players cheat in about half of their plays and no player challenges. All log lines and spans
+about plays are identical, except for the fields that identify the call.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OF_THE_CALL = {"timestamp", "trace_id", "caller", "milliseconds"}
 
 
 def cheating(view: TableView, chance: random.Random) -> Move:
-    """An illegal card where there is one to lay (R11.1), or an honest move."""
+    """Return an illegal play (R11.1) if there is one, otherwise a legal move."""
     moves, hand = view.moves, set(view.hand)
     if moves.transfer:  # easy bots would not
         return Move(transfer=TransferMove(card=moves.transfer[0]))
@@ -59,7 +59,7 @@ def cheating(view: TableView, chance: random.Random) -> Move:
 
 
 async def play(server: Service, channel: aio.Channel) -> str:
-    """Play a match to its end, or for 600 moves; each reply is the view that the player has."""
+    """Play a match for up to 600 moves. Check that each reply equals the view of the player."""
     stub: Any = MatchServiceStub(channel)
 
     async def call(who: str, method: str, **fields: Any) -> TableView:
@@ -81,7 +81,7 @@ async def play(server: Service, channel: aio.Channel) -> str:
         fields = {"match_id": match_id, "request_id": str(uuid4())}
         try:
             view = await call(name, "Play", move=cheating(view, chance), **fields)
-        except aio.AioRpcError:  # too many to transfer: the next one is honest
+        except aio.AioRpcError:  # too many cards to transfer: play a legal move instead
             fields["request_id"] = str(uuid4())
             view = await call(name, "Play", move=easy_move(view), **fields)
         assert view == await call(name, "GetMatch", match_id=match_id)
@@ -89,7 +89,7 @@ async def play(server: Service, channel: aio.Channel) -> str:
 
 
 async def cheats_by_kind(dsn: str, match_id: str) -> Counter[tuple[str, bool]]:
-    """How many plays of each kind were illegal, and how many were not."""
+    """Count the illegal and the legal plays of each kind."""
     found: Counter[tuple[str, bool]] = Counter()
     match = Match()
     async with await EventStore.open(dsn) as store:
@@ -103,7 +103,7 @@ async def cheats_by_kind(dsn: str, match_id: str) -> Counter[tuple[str, bool]]:
 
 
 def said_of_plays(log: Path) -> set[tuple[tuple[str, str], ...]]:
-    """The different log lines about plays that went well, without what names the call."""
+    """Return the distinct log lines of successful plays, without the fields of the call."""
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     return {
         tuple(sorted((name, str(value)) for name, value in line.items() if name not in OF_THE_CALL))
@@ -113,7 +113,7 @@ def said_of_plays(log: Path) -> set[tuple[tuple[str, str], ...]]:
 
 
 def sent_of_plays(kept: Collector) -> set[str]:
-    """The different spans of plays that went well, without what names the call."""
+    """Return the distinct spans of successful plays, without the fields of the call."""
     found = set()
     for span in kept.spans:
         if span.name != PLAY.removeprefix("/"):
@@ -124,7 +124,7 @@ def sent_of_plays(kept: Collector) -> set[str]:
     return found
 
 
-async def test_R11_2_nothing_that_the_service_writes_or_sends_tells_an_illegal_play(
+async def test_R11_2_no_log_line_span_or_metric_shows_an_illegal_play(
     database: Database, tmp_path: Path
 ) -> None:
     async with collecting() as (kept, endpoint):

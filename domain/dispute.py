@@ -1,4 +1,4 @@
-"""Disputes: who may open one, who rules, who signs off; a fold over the records of its stream.
+"""Disputes: who may open one, rule on it and decide on its corrections; a fold over its records.
 
 What is complained of, and the evidence, is for people to judge. Nothing here reads a card.
 """
@@ -12,19 +12,20 @@ from domain.match.fold import CorruptLogError
 from domain.match.refusal import FieldFault, Refusal
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.dispute_service_pb2 import (
-    DISPUTE_STATUS_AWAITING_SIGN_OFF,
+    CORRECTION_DECISION_APPROVED,
+    DISPUTE_STATUS_CORRECTION_PENDING,
     DISPUTE_STATUS_OPEN,
     DISPUTE_STATUS_REJECTED,
     DISPUTE_STATUS_UNSPECIFIED,
     DISPUTE_STATUS_UPHELD,
     RULING_UPHELD,
     Correction,
+    CorrectionDecided,
     DisputeEvent,
     DisputeOpened,
     DisputeRecord,
     DisputeRuled,
     DisputeStatus,
-    RulingSignedOff,
 )
 from durak.v1.events_pb2 import Record
 
@@ -65,7 +66,7 @@ def facts_of(records: Iterable[Record]) -> MatchFacts:
             case "dealt":
                 is_dealt = True
             case "finished":
-                is_dealt, ended_us = True, record.time.ToMicroseconds()
+                is_dealt, ended_us = True, record.event_time.ToMicroseconds()
     sitting = frozenset(seats.values())
     return MatchFacts(head, sitting, frozenset(ever_sat), is_dealt, ended_us, stake)
 
@@ -88,7 +89,7 @@ class Dispute:
     def apply(self, record: DisputeRecord) -> None:
         """Take in the next record. Raises CorruptLogError for one that cannot be the next."""
         kind = record.event.WhichOneof("kind")
-        time_us = record.time.ToMicroseconds()
+        time_us = record.event_time.ToMicroseconds()
         is_first = self.version == 0
         if record.version != self.version + 1 or time_us < self.time_us:
             raise CorruptLogError(f"version {record.version} after {self.version}")
@@ -105,8 +106,8 @@ class Dispute:
                 self.status = DISPUTE_STATUS_OPEN
             case "ruled":
                 self._rule(record)
-            case "signed_off":
-                self._sign_off(record.event.signed_off)
+            case "correction_decided":
+                self._decide_correction(record.event.correction_decided)
             case _:
                 raise CorruptLogError("a kind of event that is not known")
 
@@ -115,13 +116,13 @@ class Dispute:
             raise CorruptLogError("a ruling on a dispute that is not open")
         self.ruled, self.ruled_by = record.event.ruled, record.actor_id
         self.status = (
-            DISPUTE_STATUS_AWAITING_SIGN_OFF if self.ruled.corrections else _outcome(self.ruled)
+            DISPUTE_STATUS_CORRECTION_PENDING if self.ruled.corrections else _outcome(self.ruled)
         )
 
-    def _sign_off(self, signed_off: RulingSignedOff) -> None:
-        if self.status != DISPUTE_STATUS_AWAITING_SIGN_OFF or self.ruled is None:
-            raise CorruptLogError("a signature where no ruling waits for one")
-        if signed_off.approved:
+    def _decide_correction(self, decided: CorrectionDecided) -> None:
+        if self.status != DISPUTE_STATUS_CORRECTION_PENDING or self.ruled is None:
+            raise CorruptLogError("a decision where no correction is pending")
+        if decided.decision == CORRECTION_DECISION_APPROVED:
             self.status = _outcome(self.ruled)
         else:
             self.status, self.ruled, self.ruled_by = DISPUTE_STATUS_OPEN, None, ""
@@ -159,9 +160,7 @@ def open_dispute(
             return Refusal(reasons.ERROR_REASON_MATCH_NOT_ENDED)
     elif opened.version > match.head_version:
         head = str(match.head_version)
-        return Refusal(
-            reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD, metadata={"head_version": head}
-        )
+        return Refusal(reasons.ERROR_REASON_VERSION_BEYOND_HEAD, metadata={"head_version": head})
     if match.ended_us is not None:
         until_us = match.ended_us + window_seconds * MICROSECONDS
         if now_us > until_us:
@@ -187,17 +186,20 @@ def rule(dispute: Dispute, match: MatchFacts, auditor_id: str, ruled: DisputeRul
     return DisputeEvent(ruled=ruled)
 
 
-def sign_off(
-    dispute: Dispute, match: MatchFacts, operator_id: str, signed_off: RulingSignedOff
+def decide_correction(
+    dispute: Dispute, match: MatchFacts, operator_id: str, decided: CorrectionDecided
 ) -> Decision:
-    """An operator lets the coins of a ruling move, or declines it: two people, and no players."""
+    """Return the event for an operator's decision on the corrections of a ruling.
+
+    The operator is neither the auditor who ruled nor anybody who ever sat at the match.
+    """
     if operator_id in match.ever_sat:
         return Refusal(reasons.ERROR_REASON_OWN_MATCH)
-    if dispute.status != DISPUTE_STATUS_AWAITING_SIGN_OFF:
-        return Refusal(reasons.ERROR_REASON_RULING_NOT_WAITING)
+    if dispute.status != DISPUTE_STATUS_CORRECTION_PENDING:
+        return Refusal(reasons.ERROR_REASON_CORRECTION_NOT_PENDING)
     if operator_id == dispute.ruled_by:
         return Refusal(reasons.ERROR_REASON_OWN_RULING)
-    return DisputeEvent(signed_off=signed_off)
+    return DisputeEvent(correction_decided=decided)
 
 
 def _faults(

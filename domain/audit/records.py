@@ -126,7 +126,7 @@ def _frame(
         notes.fault(Kind.VERSION, RECORD_CLAUSE, version, record.version)
     if record.match_id != match_id:
         notes.fault(Kind.MATCH_ID, RECORD_CLAUSE, match_id.hex(), record.match_id.hex())
-    stamp = record.time
+    stamp = record.event_time
     nanos = stamp.nanos
     time = stamp.seconds * _NANOS + nanos
     if not 0 <= nanos < _NANOS or time <= 0:

@@ -109,7 +109,7 @@ def entry_of(message: LedgerEntryMessage) -> LedgerEntry:
         message.version,
         message.player_id,
         message.coins,
-        message.time.seconds * 1_000_000 + message.time.nanos // 1000,
+        message.event_time.seconds * 1_000_000 + message.event_time.nanos // 1000,
     )
 
 
@@ -130,9 +130,9 @@ def _read(data: bytes, notes: Notebook) -> Transcript | None:
         other = f"{len(data)} bytes, others from {_first_difference(canonical, data)} on"
         notes.fault(Kind.FORMAT, _FORMAT_CLAUSE, expected, other)
     for entry in transcript.ledger:
-        if not 0 <= entry.time.nanos < 1_000_000_000 or entry.time.nanos % 1000:
+        if not 0 <= entry.event_time.nanos < 1_000_000_000 or entry.event_time.nanos % 1000:
             notes.version = entry.version
-            notes.fault(Kind.LEDGER, _FORMAT_CLAUSE, "microseconds", f"{entry.time.nanos} ns")
+            notes.fault(Kind.LEDGER, _FORMAT_CLAUSE, "microseconds", f"{entry.event_time.nanos} ns")
     return transcript
 
 

@@ -28,7 +28,7 @@ def _defence(view: TableView, trump_suit: int) -> Move:
     plain = [card for card in moves.transfer if SUIT_OF[card] != trump_suit]
     if plain:
         return transfer(_lowest(plain, trump_suit))
-    unbeaten = sum(not card.defence_card for card in view.table)
+    unbeaten = sum(not card.defence.card for card in view.table)
     if len(moves.defend) < unbeaten:  # some attack card cannot be beaten at all
         return take()
     options = min(moves.defend, key=lambda option: len(option.cards))

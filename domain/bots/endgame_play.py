@@ -46,12 +46,12 @@ def best_moves(view: TableView, memory: CardMemory) -> list[Move]:
 def position(view: TableView, memory: CardMemory) -> Position:
     """The ending as the solver takes it."""
     attacker, defender = (_hand(view, memory, seat) for seat in (view.attacker, view.defender))
-    unbeaten = [pair.attack_card for pair in view.table if not pair.defence_card]
+    unbeaten = [pair.attack_card for pair in view.table if not pair.defence.card]
     beaten = [
         card
         for pair in view.table
-        if pair.defence_card
-        for card in (pair.attack_card, pair.defence_card)
+        if pair.defence.card
+        for card in (pair.attack_card, pair.defence.card)
     ]
     return Position(
         attacker_hand=attacker,

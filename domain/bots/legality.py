@@ -21,7 +21,7 @@ def illegal_plays(view: TableView, history: Sequence[Event]) -> list[int]:
 def _laid(view: TableView) -> list[tuple[int, Card]]:
     """(version, card) for each card on the table, in the order of play."""
     laid = [(card.attack_version, card.attack_card) for card in view.table]
-    laid += [(card.defence_version, card.defence_card) for card in view.table if card.defence_card]
+    laid += [(card.defence.version, card.defence.card) for card in view.table if card.defence.card]
     return sorted(laid)
 
 
@@ -39,7 +39,7 @@ def _is_illegal(
             return not beaters & BIT_OF[event.defended.card]  # R1.3
         case "transferred":
             # R6.1: nothing beaten before, and the rank led.
-            beaten = any(0 < card.defence_version < version for card in view.table)
+            beaten = any(0 < card.defence.version < version for card in view.table)
             return beaten or RANK_OF[event.transferred.card] != RANK_OF[before[0]]
         case _:
             return False

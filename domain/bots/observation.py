@@ -34,10 +34,10 @@ def observe(view: TableView) -> Observation:
         attack = pack_cards([pair.attack_card], trump_suit)
         table |= attack
         ranks |= SAME_RANK[attack]
-        if not pair.defence_card:
+        if not pair.defence.card:
             unbeaten.append(attack)
             continue
-        defence = pack_cards([pair.defence_card], trump_suit)
+        defence = pack_cards([pair.defence.card], trump_suit)
         table |= defence
         ranks |= SAME_RANK[defence]
         if defence & TRUMPS:

@@ -148,7 +148,7 @@ class State:
     @property
     def time(self) -> Timestamp:
         """The time of the last record, as it is stored."""
-        return self._record.time
+        return self._record.event_time
 
     @property
     def time_us(self) -> int:
@@ -304,7 +304,7 @@ _CLOCKWISE: Final = tuple(
 
 
 def _time_us(record: Record) -> int:
-    return record.time.seconds * MICROSECONDS + record.time.nanos // 1000
+    return record.event_time.seconds * MICROSECONDS + record.event_time.nanos // 1000
 
 
 _NO_TABLE = Table.opened(b"", TableOpened())

@@ -44,13 +44,13 @@ def table_view(match: Match, viewer: Viewer) -> TableView:
     """
     view = TableView.FromString(match.table.face)
     view.version = match.version
-    view.time.CopyFrom(match.time)
+    view.last_event_time.CopyFrom(match.time)
     view.phase = match.phase
     if viewer is not None:
         view.your_seat = viewer
     deadline_us = match.deadline_us()
     if deadline_us is not None:
-        set_time(view.deadline, deadline_us)
+        set_time(view.deadline_time, deadline_us)
     if match.result is not None:
         view.result.CopyFrom(match.result)
     if match.hands:
@@ -101,8 +101,8 @@ def _show_attack(card: TableCard, match: Match, attack: Card) -> None:
     card.attack_seat, card.attack_version = match.laid[attack]
     defence = match.beaten_by.get(attack)
     if defence:
-        card.defence_card = defence
-        card.defence_seat, card.defence_version = match.laid[defence]
+        card.defence.card = defence
+        card.defence.seat, card.defence.version = match.laid[defence]
 
 
 def seats_in(mask: int) -> list[int]:
@@ -118,7 +118,7 @@ def match_summary(match: Match) -> MatchSummary:
         phase=match.phase,
         settings=face.settings,
         owner_id=face.owner_id,
-        opened_at=timestamp(match.opened_us),
+        open_time=timestamp(match.opened_us),
         seats=face.seats,
         version=match.version,
         result=match.result,

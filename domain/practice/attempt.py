@@ -71,8 +71,8 @@ def make_attempt(puzzle: Puzzle, started: PuzzleMatch, choice: EndgameMove) -> A
     steps = line.make(choice)
     steps += line.run(until=line.you_have_to_choose)
     view = table_view(line.match, PLAYER)
-    view.ClearField("time")
-    view.ClearField("deadline")
+    view.ClearField("last_event_time")
+    view.ClearField("deadline_time")
     opponent_hand = line.match.hands[1 - PLAYER]
     return Attempt(
         right=choice in puzzle.right,

@@ -12,7 +12,7 @@ from service.rpc.errors import Refused
 WRONG_MAX: Final = 100
 _PAGE: Final = 500
 _LEAST_RECORDS: Final = 3
-"""Of a dispute in which coins moved: opened, ruled, signed off."""
+"""Of a dispute in which coins moved: opened, ruled, approved."""
 _SIGNS: Final = {TransferKind.CORRECTION_IN: 1, TransferKind.CORRECTION_OUT: -1}
 
 
@@ -31,7 +31,7 @@ async def ledger_state(store: EventStore) -> api.LedgerState:
 
 
 async def _unfounded(store: EventStore) -> list[UUID]:
-    """Disputes whose corrections are not those of a ruling that was signed off; some at most."""
+    """Disputes whose corrections are not those of an approved ruling; some at most."""
     disputes = set(await store.ledger.corrected())
     place: PageKey | None = None
     while rows := await store.disputes.list(after=place, limit=_PAGE):
@@ -39,7 +39,7 @@ async def _unfounded(store: EventStore) -> list[UUID]:
         place = PageKey(rows[-1].opened_at, rows[-1].dispute_id)
     found: list[UUID] = []
     for dispute_id in sorted(disputes):
-        # Once more where they differ: the signature may have come between the two.
+        # Once more where they differ: the approval may have come between the two.
         if not await _agree(store, dispute_id) and not await _agree(store, dispute_id):
             found.append(dispute_id)
             if len(found) == WRONG_MAX:

@@ -53,10 +53,10 @@ def verify_payouts(request: api.VerifyPayoutsRequest) -> tuple[datetime, datetim
     """The span of time; open ends are before and after everything."""
     faults = Faults()
     since, before = TIME_FIRST, TIME_LAST
-    if request.HasField("opened_since"):
-        since = _time(faults, "opened_since", request.opened_since)
-    if request.HasField("opened_before"):
-        before = _time(faults, "opened_before", request.opened_before)
+    if request.HasField("start_time"):
+        since = _time(faults, "start_time", request.start_time)
+    if request.HasField("end_time"):
+        before = _time(faults, "end_time", request.end_time)
     faults.check()
     return since, before
 

@@ -56,7 +56,7 @@ class AuditService(api_grpc.AuditServiceServicer):
         match = await self._open(requests.of_match(request))
         version, head = request.version or len(match.records), len(match.records)
         if version > head:
-            reason = reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD
+            reason = reasons.ERROR_REASON_VERSION_BEYOND_HEAD
             raise refuse(reason, head_version=str(head))
         return api.GetStateAtResponse(state=state_at(match, version))
 
@@ -91,7 +91,7 @@ class AuditService(api_grpc.AuditServiceServicer):
             nodes = self._store.checkpoints.nodes
             hashes = await _whole(proofs.consistency_proof(since, head.tree_size, nodes))
         response = api.GetCheckpointResponse(checkpoint=head.note, consistency_hashes=hashes)
-        response.signed_at.FromDatetime(head.signed_at)
+        response.sign_time.FromDatetime(head.signed_at)
         return response
 
     async def GetInclusionProof(

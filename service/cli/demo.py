@@ -141,7 +141,7 @@ class Cheat(Client):
         move = super().choose(view)
         if move is None or not move.HasField("take"):
             return move
-        unbeaten = [laid.attack_card for laid in view.table if not laid.defence_card]
+        unbeaten = [laid.attack_card for laid in view.table if not laid.defence.card]
         return Move(defend=DefendMove(attack_card=unbeaten[0], card=view.hand[0]))
 
 
@@ -267,7 +267,7 @@ def _as_shown(records: Sequence[Record], match: Match, seat: int | None) -> list
     return [
         api.MatchEvent(
             version=record.version,
-            time=record.time,
+            event_time=record.event_time,
             event=redact(record.event, seat, match.trump_card),
         )
         for record in records

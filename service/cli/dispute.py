@@ -1,4 +1,4 @@
-"""`durak dispute`: complain as a player, rule as an auditor, sign off as an operator."""
+"""`durak dispute`: complain as a player, rule as an auditor, decide as an operator."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,6 +22,10 @@ _STATUSES: Final = {
 _RULINGS: Final = {"upheld": api.RULING_UPHELD, "rejected": api.RULING_REJECTED}
 _PAGE: Final = 100
 
+_DECISIONS: Final = {
+    "approve": api.CORRECTION_DECISION_APPROVED,
+    "decline": api.CORRECTION_DECISION_DECLINED,
+}
 _DISPUTE: Final = click.argument("dispute_id", metavar="DISPUTE", type=click.UUID)
 _REASON: Final = click.option("--reason", required=True, help="Why: everybody concerned reads it.")
 _AT: Final = click.option(
@@ -50,7 +54,7 @@ class Coins(click.ParamType[tuple[str, int]]):
 
 @click.group("dispute")
 def dispute_command() -> None:
-    """Complain of a match, look at the evidence, rule, sign off.
+    """Complain of a match, look at the evidence, rule, decide on corrections.
 
     All of it goes over the service. docs/auditor.md leads from a complaint to a ruling.
     """
@@ -172,7 +176,7 @@ def rule_command(
 ) -> None:
     """Rule on DISPUTE, as an auditor, once the match has ended.
 
-    With --correct the ruling waits for an operator, who signs off before any coin moves.
+    With --correct the ruling waits for an operator, who approves it before any coin moves.
     """
     request = api.RuleOnDisputeRequest(
         request_id=new_request_id(),
@@ -191,35 +195,38 @@ async def _rule(connection: Connection, request: api.RuleOnDisputeRequest) -> ap
         return (await client.call(stub.RuleOnDispute, request)).dispute
 
 
-@dispute_command.command("sign", short_help="Sign off a ruling with coins, as an operator.")
+@dispute_command.command("decide", short_help="Decide on the corrections of a ruling.")
 @_DISPUTE
-@click.option("--decline", is_flag=True, help="Do not: the dispute is open again.")
+@click.argument("decision", type=click.Choice(list(_DECISIONS)))
 @_REASON
 @_AT
 @with_connection("operator")
-def sign_command(
+def decide_command(
     *,
     connection: Connection,
     dispute_id: UUID,
-    decline: bool,
+    decision: str,
     reason: str,
     at: int | None,
 ) -> None:
-    """Sign off the ruling on DISPUTE, as an operator: the coins move, and the ruling stands."""
-    request = api.SignOffRulingRequest(
+    """Approve or decline the corrections of the ruling on DISPUTE, as an operator.
+
+    Approved: the coins move, and the ruling is final. Declined: the dispute is open again.
+    """
+    request = api.DecideCorrectionRequest(
         request_id=new_request_id(),
         dispute_id=str(dispute_id),
-        approve=not decline,
+        decision=_DECISIONS[decision],
         reason=reason,
         expected_version=at,
     )
-    _print_status(asyncio.run(_sign(connection, request)))
+    _print_status(asyncio.run(_decide(connection, request)))
 
 
-async def _sign(connection: Connection, request: api.SignOffRulingRequest) -> api.Dispute:
+async def _decide(connection: Connection, request: api.DecideCorrectionRequest) -> api.Dispute:
     async with connection.client() as client:
         stub = DisputeServiceStub(client.channel)
-        return (await client.call(stub.SignOffRuling, request)).dispute
+        return (await client.call(stub.DecideCorrection, request)).dispute
 
 
 def _print_status(dispute: api.Dispute) -> None:

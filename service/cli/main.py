@@ -25,7 +25,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         "dispute": (
             "service.cli.dispute:dispute_command",
-            "Complain of a match, look at the evidence, rule, sign off.",
+            "Complain of a match, look at the evidence, rule, decide on corrections.",
         ),
         "export": (
             "service.cli.matches:export",

@@ -149,7 +149,7 @@ class _Lesson:
         for step in made.steps:
             self._print(f"  {step.text}")
         verdict = self._translate("verdict-right" if made.right else "verdict-wrong")
-        self._print(f"{verdict} {made.outcome_text}", style="bold")
+        self._print(f"{verdict} {made.result_text}", style="bold")
         self._print(made.explanation)
         if made.continuation:
             self._print(self._translate("continuation"), style="dim")

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from domain.cards import card_name
 from durak.v1 import match_service_pb2 as api
-from durak.v1.match_service_pb2 import BestResult, ReviewVerdict
-from durak.v1.table_pb2 import Move, TableView
+from durak.v1.match_service_pb2 import ReviewVerdict
+from durak.v1.table_pb2 import EndgameResult, Move, TableView
 from service.cli.connection import Connection, with_connection
 from service.cli.terminal import new_console
 from service.render.cards import colour_cards
@@ -20,9 +20,9 @@ from service.render.table import seat_names, trump_suit
 from service.render.texts import Names, Translate, translator
 
 _RESULTS: Final = {
-    BestResult.BEST_RESULT_WIN: "review-win",
-    BestResult.BEST_RESULT_DRAW: "review-draw",
-    BestResult.BEST_RESULT_LOSS: "review-loss",
+    EndgameResult.ENDGAME_RESULT_WIN: "review-win",
+    EndgameResult.ENDGAME_RESULT_DRAW: "review-draw",
+    EndgameResult.ENDGAME_RESULT_LOSS: "review-loss",
 }
 _GAVE_AWAY: Final = ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
 _UNDECIDED: Final = ReviewVerdict.REVIEW_VERDICT_UNDECIDED

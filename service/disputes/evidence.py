@@ -142,5 +142,5 @@ def _command(stored: StoredRecord) -> object:
     record = read_record(stored)
     if record is None:
         return stored.version  # alone
-    time_us = record.time.ToMicroseconds()
+    time_us = record.event_time.ToMicroseconds()
     return record.actor_kind, record.actor_id, record.request_id, time_us

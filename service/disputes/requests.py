@@ -3,13 +3,14 @@
 from typing import Final
 
 from durak.v1 import dispute_service_pb2 as api
-from durak.v1.dispute_service_pb2 import DisputeStatus, Ruling
+from durak.v1.dispute_service_pb2 import CorrectionDecision, DisputeStatus, Ruling
 from service.rpc.validation import SEATS_LIMIT, Faults, Target
 
 REASON_LIMIT_CHARS: Final = 2_000
 CORRECTION_LIMIT_COINS: Final = 2**40
 
 _STATUSES: Final = frozenset(DisputeStatus.values())
+_DECISIONS: Final = frozenset(CorrectionDecision.values()) - {0}
 _RULINGS: Final = frozenset(Ruling.values()) - {0}
 
 
@@ -63,16 +64,19 @@ def rule_on_dispute(request: api.RuleOnDisputeRequest) -> Target:
     return target
 
 
-def sign_off_ruling(request: api.SignOffRulingRequest) -> Target:
+def decide_correction(request: api.DecideCorrectionRequest) -> Target:
     """The target, whose match id is the dispute's."""
     faults = Faults()
     target = _target(faults, request)
+    faults.known("decision", request.decision, _DECISIONS)
     _reason(faults, request.reason)
     faults.check()
     return target
 
 
-def _target(faults: Faults, request: api.RuleOnDisputeRequest | api.SignOffRulingRequest) -> Target:
+def _target(
+    faults: Faults, request: api.RuleOnDisputeRequest | api.DecideCorrectionRequest
+) -> Target:
     return Target(
         faults.uuid("dispute_id", request.dispute_id),
         faults.uuid("request_id", request.request_id),

@@ -25,7 +25,7 @@ from service.rpc.page_tokens import seal_time, unseal_time
 Context = aio.ServicerContext[Any, Any]
 
 _PAGE_SIZE: Final = 20
-_UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_AWAITING_SIGN_OFF)
+_UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PENDING)
 
 
 class DisputeService(api_grpc.DisputeServiceServicer):
@@ -121,21 +121,21 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         )
         return api.RuleOnDisputeResponse(dispute=await self._decide(step))
 
-    async def SignOffRuling(
-        self, request: api.SignOffRulingRequest, context: Context
-    ) -> api.SignOffRulingResponse:
-        """An operator lets coins move, or declines."""
-        target = requests.sign_off_ruling(request)
-        signed_off = api.RulingSignedOff(approved=request.approve, reason=request.reason)
+    async def DecideCorrection(
+        self, request: api.DecideCorrectionRequest, context: Context
+    ) -> api.DecideCorrectionResponse:
+        """Decide on the corrections of a ruling, as an operator."""
+        target = requests.decide_correction(request)
+        decided = api.CorrectionDecided(decision=request.decision, reason=request.reason)
         operator_id = current_call().caller.subject
         step = Step(
             UUID(bytes=target.match_id),
             target.request_id,
-            api.DisputeEvent(signed_off=signed_off),
-            lambda there, facts: disputing.sign_off(there, facts, operator_id, signed_off),
+            api.DisputeEvent(correction_decided=decided),
+            lambda there, facts: disputing.decide_correction(there, facts, operator_id, decided),
             target.expected_version,
         )
-        return api.SignOffRulingResponse(dispute=await self._decide(step))
+        return api.DecideCorrectionResponse(dispute=await self._decide(step))
 
     async def _decide(self, step: Step) -> api.Dispute:
         log = await self._disputes.read(step.dispute_id)

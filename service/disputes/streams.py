@@ -113,7 +113,7 @@ class Disputes:
         record = DisputeRecord(
             dispute_id=step.dispute_id.bytes,
             version=dispute.version + 1,
-            time=timestamp(max(self._now_us(), dispute.time_us)),
+            event_time=timestamp(max(self._now_us(), dispute.time_us)),
             actor_id=call.caller.subject,
             request_id=step.request_id,
             trace_id=call.trace_id,
@@ -169,7 +169,8 @@ def _repeated(step: Step, log: DisputeLog, earlier: DisputeRecord, call: Call) -
 
 def _corrections(dispute: Dispute, event: DisputeEvent) -> dict[str, int]:
     """The coins that move with an event: those of the ruling that it approves."""
-    if not event.signed_off.approved or dispute.ruled is None:
+    decision = event.correction_decided.decision
+    if decision != api.CORRECTION_DECISION_APPROVED or dispute.ruled is None:
         return {}
     return {one.player_id: one.coins for one in dispute.ruled.corrections}
 
@@ -180,7 +181,7 @@ def dispute_message(dispute: Dispute) -> api.Dispute:
         dispute_id=str(UUID(bytes=dispute.dispute_id)),
         status=dispute.status,
         opened_by=dispute.opened_by,
-        opened_at=timestamp(dispute.opened_us),
+        open_time=timestamp(dispute.opened_us),
         complaint=dispute.complaint,
         ruled=dispute.ruled,
         ruled_by=dispute.ruled_by,

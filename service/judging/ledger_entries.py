@@ -34,7 +34,7 @@ def entries_of(stored: Sequence[StoredRecord], transfers: Sequence[Transfer]) ->
             transfer.source_id.bytes,
             version,
         )
-        time_us = 0 if record is None else record.time.ToMicroseconds()
+        time_us = 0 if record is None else record.event_time.ToMicroseconds()
         entries.append(LedgerEntry(*shared, transfer.player, coins, time_us))
         entries.append(LedgerEntry(*shared, "", -coins, time_us))
     return entries

@@ -60,7 +60,7 @@ def _illegal_play(cheat: Cheat) -> api.IllegalPlay:
         seat=cheat.seat,
         card=cheat.card,  # type: ignore[arg-type] # by number
         clause=cheat.clause,
-        caught_by=cheat.caught_by,
+        challenge_version=cheat.caught_by or None,
     )
 
 
@@ -130,7 +130,7 @@ def entry_messages(entries: Iterable[LedgerEntry]) -> list[LedgerEntryMessage]:
             version=entry.version,
             player_id=entry.player_id,
             coins=entry.coins,
-            time=timestamp(entry.time_us),
+            event_time=timestamp(entry.time_us),
         )
         for entry in entries
     ]

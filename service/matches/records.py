@@ -19,7 +19,7 @@ def records_of(
     """
     common = Record()
     common.match_id = command.match_id
-    set_time(common.time, now_us)
+    set_time(common.event_time, now_us)
     common.actor_kind = command.actor_kind
     common.actor_id = command.actor_id
     common.request_id = command.request_id
@@ -55,5 +55,5 @@ def by_command(records: Sequence[Record]) -> Iterator[list[Record]]:
 def _command_of(record: Record) -> tuple[int, str, bytes, int, int]:
     # Bots and the clock have no request id. Two of their commands have the same time only where the
     # system's clock stood still or went back, and then watchers miss a view in between, no event.
-    time = record.time
+    time = record.event_time
     return record.actor_kind, record.actor_id, record.request_id, time.seconds, time.nanos

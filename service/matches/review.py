@@ -8,7 +8,7 @@ from domain.endgame.review import MoveReview, PlayedMove
 from domain.practice.notation import to_move_message
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
-from durak.v1.table_pb2 import Phase
+from durak.v1.table_pb2 import EndgameResult, Phase
 from service.matches.live_matches import LiveMatches
 from service.rpc.call import Caller
 from service.rpc.errors import refuse
@@ -16,10 +16,10 @@ from service.workers.pool import LateThoughtError, NoThoughtError, Thinkers
 from service.workers.tasks import find_endings, judge_move
 
 _RESULTS: Final = {
-    Value.LOSS: api.BestResult.BEST_RESULT_LOSS,
-    Value.DRAW: api.BestResult.BEST_RESULT_DRAW,
-    Value.WIN: api.BestResult.BEST_RESULT_WIN,
-    None: api.BestResult.BEST_RESULT_UNSPECIFIED,
+    Value.LOSS: EndgameResult.ENDGAME_RESULT_LOSS,
+    Value.DRAW: EndgameResult.ENDGAME_RESULT_DRAW,
+    Value.WIN: EndgameResult.ENDGAME_RESULT_WIN,
+    None: EndgameResult.ENDGAME_RESULT_UNSPECIFIED,
 }
 
 

@@ -51,7 +51,7 @@ class Change:
         if encoded is None:
             record = self.record
             event = redact(record.event, viewer, self._trump_card)
-            message = MatchEvent(version=record.version, time=record.time, event=event)
+            message = MatchEvent(version=record.version, event_time=record.event_time, event=event)
             encoded = WatchMatchResponse(event=message).SerializeToString()
             if event is record.event:
                 self._shared = encoded
@@ -197,7 +197,7 @@ class Watch:
             raise refuse(reasons.ERROR_REASON_MATCH_NOT_FOUND, match_id=str(live.stream_id))
         if self.version > live.match.version:
             raise refuse(
-                reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD,
+                reasons.ERROR_REASON_VERSION_BEYOND_HEAD,
                 head_version=str(live.match.version),
             )
         store = self._watches.matches.store

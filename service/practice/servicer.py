@@ -18,6 +18,7 @@ from durak.v1 import practice_service_pb2 as api
 from durak.v1 import practice_service_pb2_grpc as api_grpc
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import MatchEvent
+from durak.v1.table_pb2 import EndgameResult
 from service.practice import requests
 from service.practice.puzzles import Puzzles
 from service.practice.texts import PracticeTexts
@@ -28,11 +29,11 @@ from service.rpc.errors import Refused, refuse
 Context = aio.ServicerContext[Any, Any]
 
 _PAGE_SIZE: Final = 20
-_OUTCOMES: Final = MappingProxyType(
+_RESULTS: Final = MappingProxyType(
     {
-        Value.LOSS: api.PUZZLE_OUTCOME_LOSS,
-        Value.DRAW: api.PUZZLE_OUTCOME_DRAW,
-        Value.WIN: api.PUZZLE_OUTCOME_WIN,
+        Value.LOSS: EndgameResult.ENDGAME_RESULT_LOSS,
+        Value.DRAW: EndgameResult.ENDGAME_RESULT_DRAW,
+        Value.WIN: EndgameResult.ENDGAME_RESULT_WIN,
     }
 )
 
@@ -77,8 +78,8 @@ class PracticeService(api_grpc.PracticeServiceServicer):
         language = request.language or current_call().language
         puzzle, started = self._find(request.puzzle_id)
         view = table_view(started.match, PLAYER)
-        view.ClearField("time")
-        view.ClearField("deadline")
+        view.ClearField("last_event_time")
+        view.ClearField("deadline_time")
         return api.GetPuzzleResponse(
             puzzle=api.Puzzle(
                 summary=self._summary(puzzle, language),
@@ -110,13 +111,13 @@ class PracticeService(api_grpc.PracticeServiceServicer):
         is_over = not made.continuation
         return api.TryMoveResponse(
             right=made.right,
-            outcome=_OUTCOMES[made.value],
-            best_outcome=_OUTCOMES[made.best],
+            result=_RESULTS[made.value],
+            best_result=_RESULTS[made.best],
             steps=told[: len(made.steps)],
             view=made.view,
             opponent_hand=cards_in(made.opponent_hand),
             continuation=told[len(made.steps) :],
-            outcome_text=self._texts.outcome(made.value, language, is_over=is_over),
+            result_text=self._texts.outcome(made.value, language, is_over=is_over),
             explanation=self._texts.of_puzzle(puzzle, explained, language),
             language=language,
         )

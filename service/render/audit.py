@@ -61,7 +61,9 @@ def finding_line(finding: api.Finding) -> str:
 
 def illegal_play_line(play: api.IllegalPlay) -> str:
     """An illegal play of a tricky table (R11.1)."""
-    caught = f"caught at version {play.caught_by}" if play.caught_by else "not caught"
+    caught = (
+        f"caught at version {play.challenge_version}" if play.challenge_version else "not caught"
+    )
     return (
         f"illegal play, allowed at this table: version {play.version}, seat {play.seat}: "
         f"{card_name(play.card)} ({play.clause}), {caught}"

@@ -17,7 +17,7 @@ def dispute_line(dispute: api.Dispute) -> str:
     """A dispute of a list, in one line."""
     complaint = dispute.complaint
     return (
-        f"{dispute.dispute_id}  {status(dispute):17}  {_time(dispute.opened_at)}  "
+        f"{dispute.dispute_id}  {status(dispute):18}  {_time(dispute.open_time)}  "
         f"{printable(dispute.opened_by)}: match {complaint.match_id}, {about(complaint)}"
     )
 
@@ -49,10 +49,10 @@ def dispute_lines(found: api.GetDisputeResponse, translate: Translate) -> list[s
 
 def _record_line(record: api.DisputeRecord) -> str:
     kind = record.event.WhichOneof("kind") or ""
-    what = {"opened": _opened, "ruled": _ruled, "signed_off": _signed_off}[kind]
+    what = {"opened": _opened, "ruled": _ruled, "correction_decided": _decided}[kind]
     text, reason = what(record.event)
     who = printable(record.actor_id)
-    return f"{record.version:>4}  {_time(record.time)}  {who} {text}: {printable(reason)}"
+    return f"{record.version:>4}  {_time(record.event_time)}  {who} {text}: {printable(reason)}"
 
 
 def _opened(event: api.DisputeEvent) -> tuple[str, str]:
@@ -66,9 +66,10 @@ def _ruled(event: api.DisputeEvent) -> tuple[str, str]:
     return f"{text}, coins {', '.join(moves)}" if moves else text, ruled.reason
 
 
-def _signed_off(event: api.DisputeEvent) -> tuple[str, str]:
-    signed = event.signed_off
-    return "signs off" if signed.approved else "declines", signed.reason
+def _decided(event: api.DisputeEvent) -> tuple[str, str]:
+    decided = event.correction_decided
+    is_approved = decided.decision == api.CORRECTION_DECISION_APPROVED
+    return "approves the correction" if is_approved else "declines the correction", decided.reason
 
 
 def _evidence_lines(

@@ -92,7 +92,7 @@ def choices(view: TableView, names: Names, translate: Translate) -> list[Choice]
 
 def _challenges(view: TableView, names: Names, translate: Translate) -> list[Choice]:
     plays = {card.attack_version: (card.attack_card, card.attack_seat) for card in view.table}
-    plays |= {card.defence_version: (card.defence_card, card.defence_seat) for card in view.table}
+    plays |= {card.defence.version: (card.defence.card, card.defence.seat) for card in view.table}
     found = []
     for version in view.moves.challenge:
         card, seat = plays[version]
@@ -152,7 +152,7 @@ def _cheat(cards: Sequence[Card], view: TableView) -> Move | InvalidAnswer:
         return Move(attack=AttackMove(card=card))
     if attack_cards:
         return Move(defend=DefendMove(attack_card=attack_cards[0], card=card))
-    unbeaten = [laid.attack_card for laid in view.table if not laid.defence_card]
+    unbeaten = [laid.attack_card for laid in view.table if not laid.defence.card]
     if len(unbeaten) == 1:
         return Move(defend=DefendMove(attack_card=unbeaten[0], card=card))
     return InvalidAnswer("answer-ambiguous", {"card": card_name(card)})

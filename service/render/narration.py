@@ -64,8 +64,8 @@ class Narrator:
             narrator._hands = {it.seat: it.card_count for it in view.seats if not it.place}
         for card in view.table:
             narrator._played_by[card.attack_version] = card.attack_seat
-            if card.defence_card:
-                narrator._played_by[card.defence_version] = card.defence_seat
+            if card.defence.card:
+                narrator._played_by[card.defence.version] = card.defence.seat
         narrator._on_table = len(narrator._played_by)
         return narrator
 

@@ -60,7 +60,7 @@ def on_table(view: TableView) -> str:
     """The cards on the table: each attack card and what beat it, as in ``6♥/9♥ 7♣/…``."""
     return " ".join(
         f"{card_name(card.attack_card)}/"
-        f"{card_name(card.defence_card) if card.defence_card else _UNBEATEN}"
+        f"{card_name(card.defence.card) if card.defence.card else _UNBEATEN}"
         for card in view.table
     )
 

@@ -113,5 +113,5 @@ def _transfer(transfer: Transfer) -> api.Transfer:
         version=transfer.version,
         dispute_id=str(transfer.source_id) if corrects else "",
     )
-    message.time.FromDatetime(transfer.recorded_at)
+    message.create_time.FromDatetime(transfer.recorded_at)
     return message

@@ -50,7 +50,7 @@ class _Log:
             record = Record(
                 match_id=self.match_id,
                 version=self.match.version + 1,
-                time=timestamp(now_us),
+                event_time=timestamp(now_us),
                 actor_kind=ActorKind.ACTOR_KIND_PLAYER,
                 actor_id=actor_id,
                 request_id=request_id,

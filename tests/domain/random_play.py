@@ -128,7 +128,7 @@ def play_out(table: Table, chance: random.Random) -> None:
             record = Record(
                 match_id=MATCH_ID,
                 version=match.version + 1,
-                time=timestamp(table.now_us),
+                event_time=timestamp(table.now_us),
                 event=event,
             )
             match.apply(record)

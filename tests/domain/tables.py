@@ -103,7 +103,7 @@ class Table:
             record = Record(
                 match_id=self._match_id,
                 version=self.match.version + 1,
-                time=timestamp(self.now_us),
+                event_time=timestamp(self.now_us),
                 actor_id=actor_id,
                 event=event,
             )

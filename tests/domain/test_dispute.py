@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from domain.dispute import Dispute, MatchFacts, facts_of, fold_dispute, open_dispute, rule, sign_off
+from domain.dispute import (
+    Dispute,
+    MatchFacts,
+    decide_correction,
+    facts_of,
+    fold_dispute,
+    open_dispute,
+    rule,
+)
 from domain.match.fold import CorruptLogError
 from domain.match.refusal import Refusal
 from domain.match.view import timestamp
@@ -34,8 +42,8 @@ RIGHT = api.DisputeRuled(
     ],
 )
 WRONG = api.DisputeRuled(ruling=api.RULING_REJECTED, reason="it was a trump")
-YES = api.RulingSignedOff(approved=True, reason="checked")
-NO = api.RulingSignedOff(approved=False, reason="look again")
+YES = api.CorrectionDecided(decision=api.CORRECTION_DECISION_APPROVED, reason="checked")
+NO = api.CorrectionDecided(decision=api.CORRECTION_DECISION_DECLINED, reason="look again")
 
 
 def stream(*events: tuple[str, api.DisputeEvent]) -> list[api.DisputeRecord]:
@@ -43,7 +51,7 @@ def stream(*events: tuple[str, api.DisputeEvent]) -> list[api.DisputeRecord]:
         api.DisputeRecord(
             dispute_id=ID,
             version=version,
-            time=timestamp(ENDED_US + version),
+            event_time=timestamp(ENDED_US + version),
             actor_id=actor_id,
             request_id=bytes([version]) * 16,
             event=event,
@@ -55,8 +63,8 @@ def stream(*events: tuple[str, api.DisputeEvent]) -> list[api.DisputeRecord]:
 OPENED = ("anna", api.DisputeEvent(opened=COMPLAINT))
 RULED = ("olga", api.DisputeEvent(ruled=RIGHT))
 DISMISSED = ("olga", api.DisputeEvent(ruled=WRONG))
-APPROVED = ("otto", api.DisputeEvent(signed_off=YES))
-DECLINED = ("otto", api.DisputeEvent(signed_off=NO))
+APPROVED = ("otto", api.DisputeEvent(correction_decided=YES))
+DECLINED = ("otto", api.DisputeEvent(correction_decided=NO))
 
 
 def given(*events: tuple[str, api.DisputeEvent]) -> Dispute:
@@ -120,8 +128,8 @@ def test_R11_2_nobody_rules_while_the_match_runs() -> None:
 def test_a_ruling_with_coins_waits_for_an_operator() -> None:
     assert rule(given(OPENED), MATCH, "olga", RIGHT) == RULED[1]
     waiting = given(OPENED, RULED)
-    assert waiting.status == api.DISPUTE_STATUS_AWAITING_SIGN_OFF
-    assert sign_off(waiting, MATCH, "otto", YES) == APPROVED[1]
+    assert waiting.status == api.DISPUTE_STATUS_CORRECTION_PENDING
+    assert decide_correction(waiting, MATCH, "otto", YES) == APPROVED[1]
     assert given(OPENED, RULED, APPROVED).status == api.DISPUTE_STATUS_UPHELD
 
 
@@ -136,17 +144,19 @@ def test_a_ruling_that_was_declined_opens_the_dispute_again() -> None:
 def test_nobody_decides_about_their_own_match_or_their_own_ruling() -> None:
     for player in ("anna", "left"):
         assert reason(rule(given(OPENED), MATCH, player, WRONG)) == "OWN_MATCH"
-        assert reason(sign_off(given(OPENED, RULED), MATCH, player, YES)) == "OWN_MATCH"
-    for signature in (YES, NO):
-        assert reason(sign_off(given(OPENED, RULED), MATCH, "olga", signature)) == "OWN_RULING"
+        assert reason(decide_correction(given(OPENED, RULED), MATCH, player, YES)) == "OWN_MATCH"
+    for decision in (YES, NO):
+        assert (
+            reason(decide_correction(given(OPENED, RULED), MATCH, "olga", decision)) == "OWN_RULING"
+        )
 
 
 def test_what_is_decided_is_decided() -> None:
     for decided in (given(OPENED, DISMISSED), given(OPENED, RULED, APPROVED)):
         assert reason(rule(decided, MATCH, "oleg", WRONG)) == "DISPUTE_NOT_OPEN"
-        assert reason(sign_off(decided, MATCH, "otto", YES)) == "RULING_NOT_WAITING"
+        assert reason(decide_correction(decided, MATCH, "otto", YES)) == "CORRECTION_NOT_PENDING"
     assert reason(rule(given(OPENED, RULED), MATCH, "oleg", WRONG)) == "DISPUTE_NOT_OPEN"
-    assert reason(sign_off(given(OPENED), MATCH, "otto", YES)) == "RULING_NOT_WAITING"
+    assert reason(decide_correction(given(OPENED), MATCH, "otto", YES)) == "CORRECTION_NOT_PENDING"
 
 
 @pytest.mark.parametrize(
@@ -212,7 +222,7 @@ def test_records_of_another_dispute_or_out_of_order_are_corrupt() -> None:
     with pytest.raises(CorruptLogError):
         fold_dispute(reversed(stream(OPENED, RULED)))
     records = stream(OPENED, RULED)
-    records[1].time.CopyFrom(timestamp(1))
+    records[1].event_time.CopyFrom(timestamp(1))
     with pytest.raises(CorruptLogError):
         fold_dispute(records)
 

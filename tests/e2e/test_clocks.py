@@ -112,7 +112,7 @@ async def check(store: EventStore, match_id: str) -> int:
             timeouts += 1
             assert deadline_us is not None
             assert match.on_clock() >> record.event.timed_out.seat & 1
-            late_s = record.time.ToDatetime(UTC).timestamp() - deadline_us / 1e6
+            late_s = record.event_time.ToDatetime(UTC).timestamp() - deadline_us / 1e6
             assert -1e-5 <= late_s <= LATE_S
             assert record.actor_kind == ActorKind.ACTOR_KIND_CLOCK
             assert follows is not None

@@ -46,7 +46,7 @@ def cheating(view: TableView, chance: random.Random) -> Move:
     moves, hand = view.moves, set(view.hand)
     if moves.transfer:  # easy bots would not
         return Move(transfer=TransferMove(card=moves.transfer[0]))
-    unbeaten = [laid.attack_card for laid in view.table if not laid.defence_card]
+    unbeaten = [laid.attack_card for laid in view.table if not laid.defence.card]
     found: list[Move] = []
     if view.your_seat == view.defender and unbeaten and not view.taking:
         right = {card for option in moves.defend for card in option.cards}

@@ -68,7 +68,7 @@ async def store_random(store: EventStore, seed: int, **wanted: int) -> UUID:
 
 
 def _command(record: Record) -> tuple[int, str, bytes, int]:
-    time_us = record.time.ToMicroseconds()
+    time_us = record.event_time.ToMicroseconds()
     return record.actor_kind, record.actor_id, record.request_id, time_us
 
 
@@ -94,7 +94,7 @@ def _lobby_row(match: Match) -> LobbyRow:
     shown = match_summary(match)
     return LobbyRow(
         status=match.phase,
-        opened_at=shown.opened_at.ToDatetime(UTC),
+        opened_at=shown.open_time.ToDatetime(UTC),
         summary=shown.SerializeToString(),
         players=tuple(seat.player_id for seat in sitting),
     )

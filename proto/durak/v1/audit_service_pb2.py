@@ -29,15 +29,15 @@ from durak.v1 import transcript_pb2 as durak_dot_v1_dot_transcript__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x64urak/v1/audit_service.proto\x12\x08\x64urak.v1\x1a\x14\x64urak/v1/cards.proto\x1a\x15\x64urak/v1/events.proto\x1a\x14\x64urak/v1/table.proto\x1a\x19\x64urak/v1/transcript.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"O\n\x11ReadEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x15\n\rafter_version\x18\x02 \x01(\r\x12\x11\n\tpage_size\x18\x03 \x01(\r\"_\n\x0cStoredRecord\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0e\n\x06stored\x18\x02 \x01(\x0c\x12\x0c\n\x04hash\x18\x03 \x01(\x0c\x12 \n\x06record\x18\x04 \x01(\x0b\x32\x10.durak.v1.Record\"S\n\x12ReadEventsResponse\x12\'\n\x07records\x18\x01 \x03(\x0b\x32\x16.durak.v1.StoredRecord\x12\x14\n\x0chead_version\x18\x02 \x01(\r\"6\n\x11GetStateAtRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\"V\n\x08OpenSeat\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x1c\n\x04hand\x18\x02 \x03(\x0e\x32\x0e.durak.v1.Card\x12\x1e\n\x05moves\x18\x03 \x01(\x0b\x32\x0f.durak.v1.Moves\"\xaa\x01\n\tOpenState\x12!\n\x04view\x18\x01 \x01(\x0b\x32\x13.durak.v1.TableView\x12!\n\x05seats\x18\x02 \x03(\x0b\x32\x12.durak.v1.OpenSeat\x12\x1d\n\x05stock\x18\x03 \x03(\x0e\x32\x0e.durak.v1.Card\x12!\n\tdiscarded\x18\x04 \x03(\x0e\x32\x0e.durak.v1.Card\x12\x15\n\rillegal_plays\x18\x05 \x03(\r\"8\n\x12GetStateAtResponse\x12\"\n\x05state\x18\x01 \x01(\x0b\x32\x13.durak.v1.OpenState\"&\n\x12VerifyMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"\xa2\x01\n\x07\x46inding\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12+\n\x08severity\x18\x02 \x01(\x0e\x32\x19.durak.v1.FindingSeverity\x12\x0e\n\x06\x63lause\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\r\x12\x11\n\x04seat\x18\x05 \x01(\rH\x00\x88\x01\x01\x12\x10\n\x08\x65xpected\x18\x06 \x01(\t\x12\r\n\x05\x66ound\x18\x07 \x01(\tB\x07\n\x05_seat\"m\n\x0bIllegalPlay\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x1c\n\x04\x63\x61rd\x18\x03 \x01(\x0e\x32\x0e.durak.v1.Card\x12\x0e\n\x06\x63lause\x18\x04 \x01(\t\x12\x11\n\tcaught_by\x18\x05 \x01(\r\"{\n\x10\x43hallengeVerdict\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0f\n\x07\x61\x63\x63user\x18\x02 \x01(\r\x12\x14\n\x0cplay_version\x18\x03 \x01(\r\x12\x0f\n\x07\x61\x63\x63used\x18\x04 \x01(\r\x12\x0e\n\x06\x63lause\x18\x05 \x01(\t\x12\x0e\n\x06upheld\x18\x06 \x01(\x08\"\x9d\x02\n\x0b\x41uditReport\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\n\n\x02ok\x18\x02 \x01(\x08\x12#\n\x08\x66indings\x18\x03 \x03(\x0b\x32\x11.durak.v1.Finding\x12,\n\rillegal_plays\x18\x04 \x03(\x0b\x32\x15.durak.v1.IllegalPlay\x12,\n\x08verdicts\x18\x05 \x03(\x0b\x32\x1a.durak.v1.ChallengeVerdict\x12\x14\n\x0chead_version\x18\x06 \x01(\r\x12\x11\n\thead_hash\x18\x07 \x01(\x0c\x12\r\n\x05\x65nded\x18\x08 \x01(\x08\x12\"\n\x07outcome\x18\t \x01(\x0e\x32\x11.durak.v1.Outcome\x12\x13\n\x0bshare_coins\x18\n \x03(\x04\"<\n\x13VerifyMatchResponse\x12%\n\x06report\x18\x01 \x01(\x0b\x32\x15.durak.v1.AuditReport\"{\n\x14VerifyPayoutsRequest\x12\x30\n\x0copened_since\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\ropened_before\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"?\n\x0eVerifyProgress\x12\x16\n\x0ematches_judged\x18\x01 \x01(\x04\x12\x15\n\rmatches_total\x18\x02 \x01(\x04\"\x8d\x01\n\x0bLedgerState\x12\n\n\x02ok\x18\x01 \x01(\x08\x12\x14\n\x0cissued_coins\x18\x02 \x01(\x04\x12\x17\n\x0f\x61vailable_coins\x18\x03 \x01(\x04\x12\x14\n\x0c\x65scrow_coins\x18\x04 \x01(\x04\x12\x16\n\x0ewrong_accounts\x18\x05 \x03(\t\x12\x15\n\rwrong_matches\x18\x06 \x03(\t\"\xae\x01\n\x0ePayoutsSummary\x12\x16\n\x0ematches_judged\x18\x01 \x01(\x04\x12\x1b\n\x13matches_with_faults\x18\x02 \x01(\x04\x12\x14\n\x0cstaked_coins\x18\x03 \x01(\x04\x12\x16\n\x0erefunded_coins\x18\x04 \x01(\x04\x12\x12\n\npaid_coins\x18\x05 \x01(\x04\x12%\n\x06ledger\x18\x06 \x01(\x0b\x32\x15.durak.v1.LedgerState\"\xa3\x01\n\x15VerifyPayoutsResponse\x12,\n\x08progress\x18\x01 \x01(\x0b\x32\x18.durak.v1.VerifyProgressH\x00\x12\'\n\x06\x66\x61ulty\x18\x02 \x01(\x0b\x32\x15.durak.v1.AuditReportH\x00\x12+\n\x07summary\x18\x03 \x01(\x0b\x32\x18.durak.v1.PayoutsSummaryH\x00\x42\x06\n\x04kind\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\")\n\x13\x45xportMatchResponse\x12\x12\n\ntranscript\x18\x01 \x01(\x0c\"n\n\x14GetCheckpointRequest\x12\x16\n\ttree_size\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x1c\n\x0fsince_tree_size\x18\x02 \x01(\x04H\x01\x88\x01\x01\x42\x0c\n\n_tree_sizeB\x12\n\x10_since_tree_size\"v\n\x15GetCheckpointResponse\x12\x12\n\ncheckpoint\x18\x01 \x01(\t\x12-\n\tsigned_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12\x63onsistency_hashes\x18\x03 \x03(\x0c\"R\n\x18GetInclusionProofRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x16\n\ttree_size\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\x0c\n\n_tree_size\"\x85\x01\n\x19GetInclusionProofResponse\x12+\n\tinclusion\x18\x01 \x01(\x0b\x32\x18.durak.v1.InclusionProof\x12\x14\n\x0clast_version\x18\x02 \x01(\r\x12\x11\n\thead_hash\x18\x03 \x01(\x0c\x12\x12\n\ncheckpoint\x18\x04 \x01(\t*j\n\x0f\x46indingSeverity\x12 \n\x1c\x46INDING_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x46INDING_SEVERITY_FAULT\x10\x01\x12\x19\n\x15\x46INDING_SEVERITY_NOTE\x10\x02\x32\xbc\x04\n\x0c\x41uditService\x12G\n\nReadEvents\x12\x1b.durak.v1.ReadEventsRequest\x1a\x1c.durak.v1.ReadEventsResponse\x12G\n\nGetStateAt\x12\x1b.durak.v1.GetStateAtRequest\x1a\x1c.durak.v1.GetStateAtResponse\x12J\n\x0bVerifyMatch\x12\x1c.durak.v1.VerifyMatchRequest\x1a\x1d.durak.v1.VerifyMatchResponse\x12R\n\rVerifyPayouts\x12\x1e.durak.v1.VerifyPayoutsRequest\x1a\x1f.durak.v1.VerifyPayoutsResponse0\x01\x12J\n\x0b\x45xportMatch\x12\x1c.durak.v1.ExportMatchRequest\x1a\x1d.durak.v1.ExportMatchResponse\x12P\n\rGetCheckpoint\x12\x1e.durak.v1.GetCheckpointRequest\x1a\x1f.durak.v1.GetCheckpointResponse\x12\\\n\x11GetInclusionProof\x12\".durak.v1.GetInclusionProofRequest\x1a#.durak.v1.GetInclusionProofResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x64urak/v1/audit_service.proto\x12\x08\x64urak.v1\x1a\x14\x64urak/v1/cards.proto\x1a\x15\x64urak/v1/events.proto\x1a\x14\x64urak/v1/table.proto\x1a\x19\x64urak/v1/transcript.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"O\n\x11ReadEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x15\n\rafter_version\x18\x02 \x01(\x05\x12\x11\n\tpage_size\x18\x03 \x01(\x05\"_\n\x0cStoredRecord\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0e\n\x06stored\x18\x02 \x01(\x0c\x12\x0c\n\x04hash\x18\x03 \x01(\x0c\x12 \n\x06record\x18\x04 \x01(\x0b\x32\x10.durak.v1.Record\"S\n\x12ReadEventsResponse\x12\'\n\x07records\x18\x01 \x03(\x0b\x32\x16.durak.v1.StoredRecord\x12\x14\n\x0chead_version\x18\x02 \x01(\x05\"6\n\x11GetStateAtRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x05\"V\n\x08OpenSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x1c\n\x04hand\x18\x02 \x03(\x0e\x32\x0e.durak.v1.Card\x12\x1e\n\x05moves\x18\x03 \x01(\x0b\x32\x0f.durak.v1.Moves\"\xaa\x01\n\tOpenState\x12!\n\x04view\x18\x01 \x01(\x0b\x32\x13.durak.v1.TableView\x12!\n\x05seats\x18\x02 \x03(\x0b\x32\x12.durak.v1.OpenSeat\x12\x1d\n\x05stock\x18\x03 \x03(\x0e\x32\x0e.durak.v1.Card\x12!\n\tdiscarded\x18\x04 \x03(\x0e\x32\x0e.durak.v1.Card\x12\x15\n\rillegal_plays\x18\x05 \x03(\x05\"8\n\x12GetStateAtResponse\x12\"\n\x05state\x18\x01 \x01(\x0b\x32\x13.durak.v1.OpenState\"&\n\x12VerifyMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"\xa2\x01\n\x07\x46inding\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12+\n\x08severity\x18\x02 \x01(\x0e\x32\x19.durak.v1.FindingSeverity\x12\x0e\n\x06\x63lause\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\x05\x12\x11\n\x04seat\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x10\n\x08\x65xpected\x18\x06 \x01(\t\x12\r\n\x05\x66ound\x18\x07 \x01(\tB\x07\n\x05_seat\"\x90\x01\n\x0bIllegalPlay\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x1c\n\x04\x63\x61rd\x18\x03 \x01(\x0e\x32\x0e.durak.v1.Card\x12\x0e\n\x06\x63lause\x18\x04 \x01(\t\x12\x1e\n\x11\x63hallenge_version\x18\x05 \x01(\x05H\x00\x88\x01\x01\x42\x14\n\x12_challenge_version\"{\n\x10\x43hallengeVerdict\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0f\n\x07\x61\x63\x63user\x18\x02 \x01(\x05\x12\x14\n\x0cplay_version\x18\x03 \x01(\x05\x12\x0f\n\x07\x61\x63\x63used\x18\x04 \x01(\x05\x12\x0e\n\x06\x63lause\x18\x05 \x01(\t\x12\x0e\n\x06upheld\x18\x06 \x01(\x08\"\x9d\x02\n\x0b\x41uditReport\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\n\n\x02ok\x18\x02 \x01(\x08\x12#\n\x08\x66indings\x18\x03 \x03(\x0b\x32\x11.durak.v1.Finding\x12,\n\rillegal_plays\x18\x04 \x03(\x0b\x32\x15.durak.v1.IllegalPlay\x12,\n\x08verdicts\x18\x05 \x03(\x0b\x32\x1a.durak.v1.ChallengeVerdict\x12\x14\n\x0chead_version\x18\x06 \x01(\x05\x12\x11\n\thead_hash\x18\x07 \x01(\x0c\x12\r\n\x05\x65nded\x18\x08 \x01(\x08\x12\"\n\x07outcome\x18\t \x01(\x0e\x32\x11.durak.v1.Outcome\x12\x13\n\x0bshare_coins\x18\n \x03(\x03\"<\n\x13VerifyMatchResponse\x12%\n\x06report\x18\x01 \x01(\x0b\x32\x15.durak.v1.AuditReport\"t\n\x14VerifyPayoutsRequest\x12.\n\nstart_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"?\n\x0eVerifyProgress\x12\x16\n\x0ematches_judged\x18\x01 \x01(\x03\x12\x15\n\rmatches_total\x18\x02 \x01(\x03\"\x8d\x01\n\x0bLedgerState\x12\n\n\x02ok\x18\x01 \x01(\x08\x12\x14\n\x0cissued_coins\x18\x02 \x01(\x03\x12\x17\n\x0f\x61vailable_coins\x18\x03 \x01(\x03\x12\x14\n\x0c\x65scrow_coins\x18\x04 \x01(\x03\x12\x16\n\x0ewrong_accounts\x18\x05 \x03(\t\x12\x15\n\rwrong_matches\x18\x06 \x03(\t\"\xae\x01\n\x0ePayoutsSummary\x12\x16\n\x0ematches_judged\x18\x01 \x01(\x03\x12\x1b\n\x13matches_with_faults\x18\x02 \x01(\x03\x12\x14\n\x0cstaked_coins\x18\x03 \x01(\x03\x12\x16\n\x0erefunded_coins\x18\x04 \x01(\x03\x12\x12\n\npaid_coins\x18\x05 \x01(\x03\x12%\n\x06ledger\x18\x06 \x01(\x0b\x32\x15.durak.v1.LedgerState\"\xa3\x01\n\x15VerifyPayoutsResponse\x12,\n\x08progress\x18\x01 \x01(\x0b\x32\x18.durak.v1.VerifyProgressH\x00\x12\'\n\x06\x66\x61ulty\x18\x02 \x01(\x0b\x32\x15.durak.v1.AuditReportH\x00\x12+\n\x07summary\x18\x03 \x01(\x0b\x32\x18.durak.v1.PayoutsSummaryH\x00\x42\x06\n\x04kind\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\")\n\x13\x45xportMatchResponse\x12\x12\n\ntranscript\x18\x01 \x01(\x0c\"n\n\x14GetCheckpointRequest\x12\x16\n\ttree_size\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x1c\n\x0fsince_tree_size\x18\x02 \x01(\x03H\x01\x88\x01\x01\x42\x0c\n\n_tree_sizeB\x12\n\x10_since_tree_size\"v\n\x15GetCheckpointResponse\x12\x12\n\ncheckpoint\x18\x01 \x01(\t\x12-\n\tsign_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12\x63onsistency_hashes\x18\x03 \x03(\x0c\"R\n\x18GetInclusionProofRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x16\n\ttree_size\x18\x02 \x01(\x03H\x00\x88\x01\x01\x42\x0c\n\n_tree_size\"\x85\x01\n\x19GetInclusionProofResponse\x12+\n\tinclusion\x18\x01 \x01(\x0b\x32\x18.durak.v1.InclusionProof\x12\x14\n\x0clast_version\x18\x02 \x01(\x05\x12\x11\n\thead_hash\x18\x03 \x01(\x0c\x12\x12\n\ncheckpoint\x18\x04 \x01(\t*j\n\x0f\x46indingSeverity\x12 \n\x1c\x46INDING_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x46INDING_SEVERITY_FAULT\x10\x01\x12\x19\n\x15\x46INDING_SEVERITY_NOTE\x10\x02\x32\xbc\x04\n\x0c\x41uditService\x12G\n\nReadEvents\x12\x1b.durak.v1.ReadEventsRequest\x1a\x1c.durak.v1.ReadEventsResponse\x12G\n\nGetStateAt\x12\x1b.durak.v1.GetStateAtRequest\x1a\x1c.durak.v1.GetStateAtResponse\x12J\n\x0bVerifyMatch\x12\x1c.durak.v1.VerifyMatchRequest\x1a\x1d.durak.v1.VerifyMatchResponse\x12R\n\rVerifyPayouts\x12\x1e.durak.v1.VerifyPayoutsRequest\x1a\x1f.durak.v1.VerifyPayoutsResponse0\x01\x12J\n\x0b\x45xportMatch\x12\x1c.durak.v1.ExportMatchRequest\x1a\x1d.durak.v1.ExportMatchResponse\x12P\n\rGetCheckpoint\x12\x1e.durak.v1.GetCheckpointRequest\x1a\x1f.durak.v1.GetCheckpointResponse\x12\\\n\x11GetInclusionProof\x12\".durak.v1.GetInclusionProofRequest\x1a#.durak.v1.GetInclusionProofResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'durak.v1.audit_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_FINDINGSEVERITY']._serialized_start=2810
-  _globals['_FINDINGSEVERITY']._serialized_end=2916
+  _globals['_FINDINGSEVERITY']._serialized_start=2839
+  _globals['_FINDINGSEVERITY']._serialized_end=2945
   _globals['_READEVENTSREQUEST']._serialized_start=169
   _globals['_READEVENTSREQUEST']._serialized_end=248
   _globals['_STOREDRECORD']._serialized_start=250
@@ -56,36 +56,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_VERIFYMATCHREQUEST']._serialized_end=845
   _globals['_FINDING']._serialized_start=848
   _globals['_FINDING']._serialized_end=1010
-  _globals['_ILLEGALPLAY']._serialized_start=1012
-  _globals['_ILLEGALPLAY']._serialized_end=1121
-  _globals['_CHALLENGEVERDICT']._serialized_start=1123
-  _globals['_CHALLENGEVERDICT']._serialized_end=1246
-  _globals['_AUDITREPORT']._serialized_start=1249
-  _globals['_AUDITREPORT']._serialized_end=1534
-  _globals['_VERIFYMATCHRESPONSE']._serialized_start=1536
-  _globals['_VERIFYMATCHRESPONSE']._serialized_end=1596
-  _globals['_VERIFYPAYOUTSREQUEST']._serialized_start=1598
-  _globals['_VERIFYPAYOUTSREQUEST']._serialized_end=1721
-  _globals['_VERIFYPROGRESS']._serialized_start=1723
-  _globals['_VERIFYPROGRESS']._serialized_end=1786
-  _globals['_LEDGERSTATE']._serialized_start=1789
-  _globals['_LEDGERSTATE']._serialized_end=1930
-  _globals['_PAYOUTSSUMMARY']._serialized_start=1933
-  _globals['_PAYOUTSSUMMARY']._serialized_end=2107
-  _globals['_VERIFYPAYOUTSRESPONSE']._serialized_start=2110
-  _globals['_VERIFYPAYOUTSRESPONSE']._serialized_end=2273
-  _globals['_EXPORTMATCHREQUEST']._serialized_start=2275
-  _globals['_EXPORTMATCHREQUEST']._serialized_end=2313
-  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2315
-  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2356
-  _globals['_GETCHECKPOINTREQUEST']._serialized_start=2358
-  _globals['_GETCHECKPOINTREQUEST']._serialized_end=2468
-  _globals['_GETCHECKPOINTRESPONSE']._serialized_start=2470
-  _globals['_GETCHECKPOINTRESPONSE']._serialized_end=2588
-  _globals['_GETINCLUSIONPROOFREQUEST']._serialized_start=2590
-  _globals['_GETINCLUSIONPROOFREQUEST']._serialized_end=2672
-  _globals['_GETINCLUSIONPROOFRESPONSE']._serialized_start=2675
-  _globals['_GETINCLUSIONPROOFRESPONSE']._serialized_end=2808
-  _globals['_AUDITSERVICE']._serialized_start=2919
-  _globals['_AUDITSERVICE']._serialized_end=3491
+  _globals['_ILLEGALPLAY']._serialized_start=1013
+  _globals['_ILLEGALPLAY']._serialized_end=1157
+  _globals['_CHALLENGEVERDICT']._serialized_start=1159
+  _globals['_CHALLENGEVERDICT']._serialized_end=1282
+  _globals['_AUDITREPORT']._serialized_start=1285
+  _globals['_AUDITREPORT']._serialized_end=1570
+  _globals['_VERIFYMATCHRESPONSE']._serialized_start=1572
+  _globals['_VERIFYMATCHRESPONSE']._serialized_end=1632
+  _globals['_VERIFYPAYOUTSREQUEST']._serialized_start=1634
+  _globals['_VERIFYPAYOUTSREQUEST']._serialized_end=1750
+  _globals['_VERIFYPROGRESS']._serialized_start=1752
+  _globals['_VERIFYPROGRESS']._serialized_end=1815
+  _globals['_LEDGERSTATE']._serialized_start=1818
+  _globals['_LEDGERSTATE']._serialized_end=1959
+  _globals['_PAYOUTSSUMMARY']._serialized_start=1962
+  _globals['_PAYOUTSSUMMARY']._serialized_end=2136
+  _globals['_VERIFYPAYOUTSRESPONSE']._serialized_start=2139
+  _globals['_VERIFYPAYOUTSRESPONSE']._serialized_end=2302
+  _globals['_EXPORTMATCHREQUEST']._serialized_start=2304
+  _globals['_EXPORTMATCHREQUEST']._serialized_end=2342
+  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2344
+  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2385
+  _globals['_GETCHECKPOINTREQUEST']._serialized_start=2387
+  _globals['_GETCHECKPOINTREQUEST']._serialized_end=2497
+  _globals['_GETCHECKPOINTRESPONSE']._serialized_start=2499
+  _globals['_GETCHECKPOINTRESPONSE']._serialized_end=2617
+  _globals['_GETINCLUSIONPROOFREQUEST']._serialized_start=2619
+  _globals['_GETINCLUSIONPROOFREQUEST']._serialized_end=2701
+  _globals['_GETINCLUSIONPROOFRESPONSE']._serialized_start=2704
+  _globals['_GETINCLUSIONPROOFRESPONSE']._serialized_end=2837
+  _globals['_AUDITSERVICE']._serialized_start=2948
+  _globals['_AUDITSERVICE']._serialized_end=3520
 # @@protoc_insertion_point(module_scope)

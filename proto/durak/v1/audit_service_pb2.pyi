@@ -354,7 +354,7 @@ class IllegalPlay(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     CARD_FIELD_NUMBER: _builtins.int
     CLAUSE_FIELD_NUMBER: _builtins.int
-    CAUGHT_BY_FIELD_NUMBER: _builtins.int
+    CHALLENGE_VERSION_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The play."""
     seat: _builtins.int
@@ -363,7 +363,7 @@ class IllegalPlay(_message.Message):
     """The card."""
     clause: _builtins.str
     """The clause that it broke."""
-    caught_by: _builtins.int
+    challenge_version: _builtins.int
     """The version of the challenge that caught it; 0 where nobody did."""
     def __init__(
         self,
@@ -372,13 +372,15 @@ class IllegalPlay(_message.Message):
         seat: _builtins.int = ...,
         card: _cards_pb2.Card.ValueType = ...,
         clause: _builtins.str = ...,
-        caught_by: _builtins.int = ...,
+        challenge_version: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_challenge_version", b"_challenge_version", "challenge_version", b"challenge_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "caught_by", b"caught_by", "clause", b"clause", "seat", b"seat", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_challenge_version", b"_challenge_version", "card", b"card", "challenge_version", b"challenge_version", "clause", b"clause", "seat", b"seat", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__challenge_version: _TypeAlias = _typing.Literal["challenge_version"]  # noqa: Y015
+    _WhichOneofArgType__challenge_version: _TypeAlias = _typing.Literal["_challenge_version", b"_challenge_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__challenge_version) -> _WhichOneofReturnType__challenge_version | None: ...
 
 Global___IllegalPlay: _TypeAlias = IllegalPlay  # noqa: Y015
 
@@ -520,25 +522,25 @@ class VerifyPayoutsRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    OPENED_SINCE_FIELD_NUMBER: _builtins.int
-    OPENED_BEFORE_FIELD_NUMBER: _builtins.int
+    START_TIME_FIELD_NUMBER: _builtins.int
+    END_TIME_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def opened_since(self) -> _timestamp_pb2.Timestamp:
+    def start_time(self) -> _timestamp_pb2.Timestamp:
         """Matches that were opened at this time or later; not set: from the first."""
 
     @_builtins.property
-    def opened_before(self) -> _timestamp_pb2.Timestamp:
+    def end_time(self) -> _timestamp_pb2.Timestamp:
         """Matches that were opened before this time; not set: up to now."""
 
     def __init__(
         self,
         *,
-        opened_since: _timestamp_pb2.Timestamp | None = ...,
-        opened_before: _timestamp_pb2.Timestamp | None = ...,
+        start_time: _timestamp_pb2.Timestamp | None = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["opened_before", b"opened_before", "opened_since", b"opened_since"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["opened_before", b"opened_before", "opened_since", b"opened_since"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "start_time", b"start_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -784,12 +786,12 @@ class GetCheckpointResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CHECKPOINT_FIELD_NUMBER: _builtins.int
-    SIGNED_AT_FIELD_NUMBER: _builtins.int
+    SIGN_TIME_FIELD_NUMBER: _builtins.int
     CONSISTENCY_HASHES_FIELD_NUMBER: _builtins.int
     checkpoint: _builtins.str
     """A C2SP tlog-checkpoint, whole."""
     @_builtins.property
-    def signed_at(self) -> _timestamp_pb2.Timestamp:
+    def sign_time(self) -> _timestamp_pb2.Timestamp:
         """When it was signed."""
 
     @_builtins.property
@@ -802,12 +804,12 @@ class GetCheckpointResponse(_message.Message):
         self,
         *,
         checkpoint: _builtins.str = ...,
-        signed_at: _timestamp_pb2.Timestamp | None = ...,
+        sign_time: _timestamp_pb2.Timestamp | None = ...,
         consistency_hashes: _abc.Iterable[_builtins.bytes] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["signed_at", b"signed_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["sign_time", b"sign_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "consistency_hashes", b"consistency_hashes", "signed_at", b"signed_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "consistency_hashes", b"consistency_hashes", "sign_time", b"sign_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

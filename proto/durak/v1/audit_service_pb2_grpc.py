@@ -101,7 +101,7 @@ class AuditServiceServicer(object):
 
     def GetStateAt(self, request, context):
         """The whole table at any version: every hand, the stock, the discard pile, and everybody's legal moves.
-        Refused: as ReadEvents; AFTER_VERSION_BEYOND_HEAD for a version that is not there; LOG_CORRUPT where the
+        Refused: as ReadEvents; VERSION_BEYOND_HEAD for a version that is not there; LOG_CORRUPT where the
         records up to it make no match.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

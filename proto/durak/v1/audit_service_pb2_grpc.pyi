@@ -29,7 +29,7 @@ class AuditServiceStub:
     """The records of a match as stored, with their hashes. Refused: MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT."""
     GetStateAt: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.GetStateAtRequest, _audit_service_pb2.GetStateAtResponse]
     """The whole table at any version: every hand, the stock, the discard pile, and everybody's legal moves.
-    Refused: as ReadEvents; AFTER_VERSION_BEYOND_HEAD for a version that is not there; LOG_CORRUPT where the
+    Refused: as ReadEvents; VERSION_BEYOND_HEAD for a version that is not there; LOG_CORRUPT where the
     records up to it make no match.
     """
     VerifyMatch: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.VerifyMatchRequest, _audit_service_pb2.VerifyMatchResponse]
@@ -81,7 +81,7 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_audit_service_pb2.GetStateAtRequest, _abc.Awaitable[_audit_service_pb2.GetStateAtResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.GetStateAtResponse]:
         """The whole table at any version: every hand, the stock, the discard pile, and everybody's legal moves.
-        Refused: as ReadEvents; AFTER_VERSION_BEYOND_HEAD for a version that is not there; LOG_CORRUPT where the
+        Refused: as ReadEvents; VERSION_BEYOND_HEAD for a version that is not there; LOG_CORRUPT where the
         records up to it make no match.
         """
 

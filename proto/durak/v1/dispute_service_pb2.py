@@ -27,17 +27,19 @@ from durak.v1 import transcript_pb2 as durak_dot_v1_dot_transcript__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x64urak/v1/dispute_service.proto\x12\x08\x64urak.v1\x1a\x1c\x64urak/v1/audit_service.proto\x1a\x19\x64urak/v1/transcript.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x11\n\x0fPayoutComplaint\".\n\nCorrection\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\r\n\x05\x63oins\x18\x02 \x01(\x12\"z\n\rDisputeOpened\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x07version\x18\x02 \x01(\rH\x00\x12+\n\x06payout\x18\x03 \x01(\x0b\x32\x19.durak.v1.PayoutComplaintH\x00\x12\x0e\n\x06reason\x18\x04 \x01(\tB\x07\n\x05\x61\x62out\"k\n\x0c\x44isputeRuled\x12 \n\x06ruling\x18\x01 \x01(\x0e\x32\x10.durak.v1.Ruling\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12)\n\x0b\x63orrections\x18\x03 \x03(\x0b\x32\x14.durak.v1.Correction\"3\n\x0fRulingSignedOff\x12\x10\n\x08\x61pproved\x18\x01 \x01(\x08\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x9b\x01\n\x0c\x44isputeEvent\x12)\n\x06opened\x18\x01 \x01(\x0b\x32\x17.durak.v1.DisputeOpenedH\x00\x12\'\n\x05ruled\x18\x02 \x01(\x0b\x32\x16.durak.v1.DisputeRuledH\x00\x12/\n\nsigned_off\x18\x03 \x01(\x0b\x32\x19.durak.v1.RulingSignedOffH\x00\x42\x06\n\x04kind\"\xbd\x01\n\rDisputeRecord\x12\x12\n\ndispute_id\x18\x01 \x01(\x0c\x12\x0f\n\x07version\x18\x02 \x01(\r\x12(\n\x04time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x61\x63tor_id\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\x0c\x12\x10\n\x08trace_id\x18\x06 \x01(\x0c\x12%\n\x05\x65vent\x18\x07 \x01(\x0b\x32\x16.durak.v1.DisputeEvent\"\xfe\x01\n\x07\x44ispute\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\'\n\x06status\x18\x02 \x01(\x0e\x32\x17.durak.v1.DisputeStatus\x12\x11\n\topened_by\x18\x03 \x01(\t\x12-\n\topened_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\tcomplaint\x18\x05 \x01(\x0b\x32\x17.durak.v1.DisputeOpened\x12%\n\x05ruled\x18\x06 \x01(\x0b\x32\x16.durak.v1.DisputeRuled\x12\x10\n\x08ruled_by\x18\x07 \x01(\t\x12\x0f\n\x07version\x18\x08 \x01(\r\"\x93\x01\n\x12OpenDisputeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x11\n\x07version\x18\x03 \x01(\rH\x00\x12+\n\x06payout\x18\x04 \x01(\x0b\x32\x19.durak.v1.PayoutComplaintH\x00\x12\x0e\n\x06reason\x18\x05 \x01(\tB\x07\n\x05\x61\x62out\"9\n\x13OpenDisputeResponse\x12\"\n\x07\x64ispute\x18\x01 \x01(\x0b\x32\x11.durak.v1.Dispute\"\'\n\x11GetDisputeRequest\x12\x12\n\ndispute_id\x18\x01 \x01(\t\"f\n\x0c\x45ventVerdict\x12\n\n\x02ok\x18\x01 \x01(\x08\x12\x14\n\x0cillegal_play\x18\x02 \x01(\x08\x12\x0f\n\x07\x63lauses\x18\x03 \x03(\t\x12#\n\x08\x66indings\x18\x04 \x03(\x0b\x32\x11.durak.v1.Finding\"\xfa\x01\n\x0f\x44isputeEvidence\x12#\n\x06\x62\x65\x66ore\x18\x01 \x01(\x0b\x32\x13.durak.v1.OpenState\x12\'\n\x07records\x18\x02 \x03(\x0b\x32\x16.durak.v1.StoredRecord\x12\"\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x13.durak.v1.OpenState\x12\'\n\x07verdict\x18\x04 \x01(\x0b\x32\x16.durak.v1.EventVerdict\x12%\n\x06report\x18\x05 \x01(\x0b\x32\x15.durak.v1.AuditReport\x12%\n\x06ledger\x18\x06 \x03(\x0b\x32\x15.durak.v1.LedgerEntry\"\x8f\x01\n\x12GetDisputeResponse\x12\"\n\x07\x64ispute\x18\x01 \x01(\x0b\x32\x11.durak.v1.Dispute\x12(\n\x07records\x18\x02 \x03(\x0b\x32\x17.durak.v1.DisputeRecord\x12+\n\x08\x65vidence\x18\x03 \x01(\x0b\x32\x19.durak.v1.DisputeEvidence\"\x8a\x01\n\x13ListDisputesRequest\x12\'\n\x06status\x18\x01 \x01(\x0e\x32\x17.durak.v1.DisputeStatus\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x11\n\topened_by\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\r\x12\x12\n\npage_token\x18\x05 \x01(\t\"T\n\x14ListDisputesResponse\x12#\n\x08\x64isputes\x18\x01 \x03(\x0b\x32\x11.durak.v1.Dispute\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xcf\x01\n\x14RuleOnDisputeRequest\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x1d\n\x10\x65xpected_version\x18\x03 \x01(\rH\x00\x88\x01\x01\x12 \n\x06ruling\x18\x04 \x01(\x0e\x32\x10.durak.v1.Ruling\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12)\n\x0b\x63orrections\x18\x06 \x03(\x0b\x32\x14.durak.v1.CorrectionB\x13\n\x11_expected_version\";\n\x15RuleOnDisputeResponse\x12\"\n\x07\x64ispute\x18\x01 \x01(\x0b\x32\x11.durak.v1.Dispute\"\x93\x01\n\x14SignOffRulingRequest\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x1d\n\x10\x65xpected_version\x18\x03 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x61pprove\x18\x04 \x01(\x08\x12\x0e\n\x06reason\x18\x05 \x01(\tB\x13\n\x11_expected_version\";\n\x15SignOffRulingResponse\x12\"\n\x07\x64ispute\x18\x01 \x01(\x0b\x32\x11.durak.v1.Dispute*\xa6\x01\n\rDisputeStatus\x12\x1e\n\x1a\x44ISPUTE_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13\x44ISPUTE_STATUS_OPEN\x10\x01\x12$\n DISPUTE_STATUS_AWAITING_SIGN_OFF\x10\x02\x12\x19\n\x15\x44ISPUTE_STATUS_UPHELD\x10\x03\x12\x1b\n\x17\x44ISPUTE_STATUS_REJECTED\x10\x04*H\n\x06Ruling\x12\x16\n\x12RULING_UNSPECIFIED\x10\x00\x12\x11\n\rRULING_UPHELD\x10\x01\x12\x13\n\x0fRULING_REJECTED\x10\x02\x32\x98\x03\n\x0e\x44isputeService\x12J\n\x0bOpenDispute\x12\x1c.durak.v1.OpenDisputeRequest\x1a\x1d.durak.v1.OpenDisputeResponse\x12G\n\nGetDispute\x12\x1b.durak.v1.GetDisputeRequest\x1a\x1c.durak.v1.GetDisputeResponse\x12M\n\x0cListDisputes\x12\x1d.durak.v1.ListDisputesRequest\x1a\x1e.durak.v1.ListDisputesResponse\x12P\n\rRuleOnDispute\x12\x1e.durak.v1.RuleOnDisputeRequest\x1a\x1f.durak.v1.RuleOnDisputeResponse\x12P\n\rSignOffRuling\x12\x1e.durak.v1.SignOffRulingRequest\x1a\x1f.durak.v1.SignOffRulingResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x64urak/v1/dispute_service.proto\x12\x08\x64urak.v1\x1a\x1c\x64urak/v1/audit_service.proto\x1a\x19\x64urak/v1/transcript.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x11\n\x0fPayoutComplaint\".\n\nCorrection\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\r\n\x05\x63oins\x18\x02 \x01(\x12\"z\n\rDisputeOpened\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x07version\x18\x02 \x01(\x05H\x00\x12+\n\x06payout\x18\x03 \x01(\x0b\x32\x19.durak.v1.PayoutComplaintH\x00\x12\x0e\n\x06reason\x18\x04 \x01(\tB\x07\n\x05\x61\x62out\"k\n\x0c\x44isputeRuled\x12 \n\x06ruling\x18\x01 \x01(\x0e\x32\x10.durak.v1.Ruling\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12)\n\x0b\x63orrections\x18\x03 \x03(\x0b\x32\x14.durak.v1.Correction\"S\n\x11\x43orrectionDecided\x12.\n\x08\x64\x65\x63ision\x18\x01 \x01(\x0e\x32\x1c.durak.v1.CorrectionDecision\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\xa5\x01\n\x0c\x44isputeEvent\x12)\n\x06opened\x18\x01 \x01(\x0b\x32\x17.durak.v1.DisputeOpenedH\x00\x12\'\n\x05ruled\x18\x02 \x01(\x0b\x32\x16.durak.v1.DisputeRuledH\x00\x12\x39\n\x12\x63orrection_decided\x18\x03 \x01(\x0b\x32\x1b.durak.v1.CorrectionDecidedH\x00\x42\x06\n\x04kind\"\xc3\x01\n\rDisputeRecord\x12\x12\n\ndispute_id\x18\x01 \x01(\x0c\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12.\n\nevent_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x61\x63tor_id\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\x0c\x12\x10\n\x08trace_id\x18\x06 \x01(\x0c\x12%\n\x05\x65vent\x18\x07 \x01(\x0b\x32\x16.durak.v1.DisputeEvent\"\xfe\x01\n\x07\x44ispute\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\'\n\x06status\x18\x02 \x01(\x0e\x32\x17.durak.v1.DisputeStatus\x12\x11\n\topened_by\x18\x03 \x01(\t\x12-\n\topen_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\tcomplaint\x18\x05 \x01(\x0b\x32\x17.durak.v1.DisputeOpened\x12%\n\x05ruled\x18\x06 \x01(\x0b\x32\x16.durak.v1.DisputeRuled\x12\x10\n\x08ruled_by\x18\x07 \x01(\t\x12\x0f\n\x07version\x18\x08 \x01(\x05\"\x93\x01\n\x12OpenDisputeRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x11\n\x07version\x18\x03 \x01(\x05H\x00\x12+\n\x06payout\x18\x04 \x01(\x0b\x32\x19.durak.v1.PayoutComplaintH\x00\x12\x0e\n\x06reason\x18\x05 \x01(\tB\x07\n\x05\x61\x62out\"9\n\x13OpenDisputeResponse\x12\"\n\x07\x64ispute\x18\x01 \x01(\x0b\x32\x11.durak.v1.Dispute\"\'\n\x11GetDisputeRequest\x12\x12\n\ndispute_id\x18\x01 \x01(\t\"f\n\x0c\x45ventVerdict\x12\n\n\x02ok\x18\x01 \x01(\x08\x12\x14\n\x0cillegal_play\x18\x02 \x01(\x08\x12\x0f\n\x07\x63lauses\x18\x03 \x03(\t\x12#\n\x08\x66indings\x18\x04 \x03(\x0b\x32\x11.durak.v1.Finding\"\xfa\x01\n\x0f\x44isputeEvidence\x12#\n\x06\x62\x65\x66ore\x18\x01 \x01(\x0b\x32\x13.durak.v1.OpenState\x12\'\n\x07records\x18\x02 \x03(\x0b\x32\x16.durak.v1.StoredRecord\x12\"\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x13.durak.v1.OpenState\x12\'\n\x07verdict\x18\x04 \x01(\x0b\x32\x16.durak.v1.EventVerdict\x12%\n\x06report\x18\x05 \x01(\x0b\x32\x15.durak.v1.AuditReport\x12%\n\x06ledger\x18\x06 \x03(\x0b\x32\x15.durak.v1.LedgerEntry\"\x8f\x01\n\x12GetDisputeResponse\x12\"\n\x07\x64ispute\x18\x01 \x01(\x0b\x32\x11.durak.v1.Dispute\x12(\n\x07records\x18\x02 \x03(\x0b\x32\x17.durak.v1.DisputeRecord\x12+\n\x08\x65vidence\x18\x03 \x01(\x0b\x32\x19.durak.v1.DisputeEvidence\"\x8a\x01\n\x13ListDisputesRequest\x12\'\n\x06status\x18\x01 \x01(\x0e\x32\x17.durak.v1.DisputeStatus\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x11\n\topened_by\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"T\n\x14ListDisputesResponse\x12#\n\x08\x64isputes\x18\x01 \x03(\x0b\x32\x11.durak.v1.Dispute\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xcf\x01\n\x14RuleOnDisputeRequest\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x1d\n\x10\x65xpected_version\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12 \n\x06ruling\x18\x04 \x01(\x0e\x32\x10.durak.v1.Ruling\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12)\n\x0b\x63orrections\x18\x06 \x03(\x0b\x32\x14.durak.v1.CorrectionB\x13\n\x11_expected_version\";\n\x15RuleOnDisputeResponse\x12\"\n\x07\x64ispute\x18\x01 \x01(\x0b\x32\x11.durak.v1.Dispute\"\xb5\x01\n\x17\x44\x65\x63ideCorrectionRequest\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\x12\x1d\n\x10\x65xpected_version\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12.\n\x08\x64\x65\x63ision\x18\x04 \x01(\x0e\x32\x1c.durak.v1.CorrectionDecision\x12\x0e\n\x06reason\x18\x05 \x01(\tB\x13\n\x11_expected_version\">\n\x18\x44\x65\x63ideCorrectionResponse\x12\"\n\x07\x64ispute\x18\x01 \x01(\x0b\x32\x11.durak.v1.Dispute*\xa7\x01\n\rDisputeStatus\x12\x1e\n\x1a\x44ISPUTE_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13\x44ISPUTE_STATUS_OPEN\x10\x01\x12%\n!DISPUTE_STATUS_CORRECTION_PENDING\x10\x02\x12\x19\n\x15\x44ISPUTE_STATUS_UPHELD\x10\x03\x12\x1b\n\x17\x44ISPUTE_STATUS_REJECTED\x10\x04*H\n\x06Ruling\x12\x16\n\x12RULING_UNSPECIFIED\x10\x00\x12\x11\n\rRULING_UPHELD\x10\x01\x12\x13\n\x0fRULING_REJECTED\x10\x02*}\n\x12\x43orrectionDecision\x12#\n\x1f\x43ORRECTION_DECISION_UNSPECIFIED\x10\x00\x12 \n\x1c\x43ORRECTION_DECISION_APPROVED\x10\x01\x12 \n\x1c\x43ORRECTION_DECISION_DECLINED\x10\x02\x32\xa1\x03\n\x0e\x44isputeService\x12J\n\x0bOpenDispute\x12\x1c.durak.v1.OpenDisputeRequest\x1a\x1d.durak.v1.OpenDisputeResponse\x12G\n\nGetDispute\x12\x1b.durak.v1.GetDisputeRequest\x1a\x1c.durak.v1.GetDisputeResponse\x12M\n\x0cListDisputes\x12\x1d.durak.v1.ListDisputesRequest\x1a\x1e.durak.v1.ListDisputesResponse\x12P\n\rRuleOnDispute\x12\x1e.durak.v1.RuleOnDisputeRequest\x1a\x1f.durak.v1.RuleOnDisputeResponse\x12Y\n\x10\x44\x65\x63ideCorrection\x12!.durak.v1.DecideCorrectionRequest\x1a\".durak.v1.DecideCorrectionResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'durak.v1.dispute_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DISPUTESTATUS']._serialized_start=2557
-  _globals['_DISPUTESTATUS']._serialized_end=2723
-  _globals['_RULING']._serialized_start=2725
-  _globals['_RULING']._serialized_end=2797
+  _globals['_DISPUTESTATUS']._serialized_start=2642
+  _globals['_DISPUTESTATUS']._serialized_end=2809
+  _globals['_RULING']._serialized_start=2811
+  _globals['_RULING']._serialized_end=2883
+  _globals['_CORRECTIONDECISION']._serialized_start=2885
+  _globals['_CORRECTIONDECISION']._serialized_end=3010
   _globals['_PAYOUTCOMPLAINT']._serialized_start=134
   _globals['_PAYOUTCOMPLAINT']._serialized_end=151
   _globals['_CORRECTION']._serialized_start=153
@@ -46,38 +48,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DISPUTEOPENED']._serialized_end=323
   _globals['_DISPUTERULED']._serialized_start=325
   _globals['_DISPUTERULED']._serialized_end=432
-  _globals['_RULINGSIGNEDOFF']._serialized_start=434
-  _globals['_RULINGSIGNEDOFF']._serialized_end=485
-  _globals['_DISPUTEEVENT']._serialized_start=488
-  _globals['_DISPUTEEVENT']._serialized_end=643
-  _globals['_DISPUTERECORD']._serialized_start=646
-  _globals['_DISPUTERECORD']._serialized_end=835
-  _globals['_DISPUTE']._serialized_start=838
-  _globals['_DISPUTE']._serialized_end=1092
-  _globals['_OPENDISPUTEREQUEST']._serialized_start=1095
-  _globals['_OPENDISPUTEREQUEST']._serialized_end=1242
-  _globals['_OPENDISPUTERESPONSE']._serialized_start=1244
-  _globals['_OPENDISPUTERESPONSE']._serialized_end=1301
-  _globals['_GETDISPUTEREQUEST']._serialized_start=1303
-  _globals['_GETDISPUTEREQUEST']._serialized_end=1342
-  _globals['_EVENTVERDICT']._serialized_start=1344
-  _globals['_EVENTVERDICT']._serialized_end=1446
-  _globals['_DISPUTEEVIDENCE']._serialized_start=1449
-  _globals['_DISPUTEEVIDENCE']._serialized_end=1699
-  _globals['_GETDISPUTERESPONSE']._serialized_start=1702
-  _globals['_GETDISPUTERESPONSE']._serialized_end=1845
-  _globals['_LISTDISPUTESREQUEST']._serialized_start=1848
-  _globals['_LISTDISPUTESREQUEST']._serialized_end=1986
-  _globals['_LISTDISPUTESRESPONSE']._serialized_start=1988
-  _globals['_LISTDISPUTESRESPONSE']._serialized_end=2072
-  _globals['_RULEONDISPUTEREQUEST']._serialized_start=2075
-  _globals['_RULEONDISPUTEREQUEST']._serialized_end=2282
-  _globals['_RULEONDISPUTERESPONSE']._serialized_start=2284
-  _globals['_RULEONDISPUTERESPONSE']._serialized_end=2343
-  _globals['_SIGNOFFRULINGREQUEST']._serialized_start=2346
-  _globals['_SIGNOFFRULINGREQUEST']._serialized_end=2493
-  _globals['_SIGNOFFRULINGRESPONSE']._serialized_start=2495
-  _globals['_SIGNOFFRULINGRESPONSE']._serialized_end=2554
-  _globals['_DISPUTESERVICE']._serialized_start=2800
-  _globals['_DISPUTESERVICE']._serialized_end=3208
+  _globals['_CORRECTIONDECIDED']._serialized_start=434
+  _globals['_CORRECTIONDECIDED']._serialized_end=517
+  _globals['_DISPUTEEVENT']._serialized_start=520
+  _globals['_DISPUTEEVENT']._serialized_end=685
+  _globals['_DISPUTERECORD']._serialized_start=688
+  _globals['_DISPUTERECORD']._serialized_end=883
+  _globals['_DISPUTE']._serialized_start=886
+  _globals['_DISPUTE']._serialized_end=1140
+  _globals['_OPENDISPUTEREQUEST']._serialized_start=1143
+  _globals['_OPENDISPUTEREQUEST']._serialized_end=1290
+  _globals['_OPENDISPUTERESPONSE']._serialized_start=1292
+  _globals['_OPENDISPUTERESPONSE']._serialized_end=1349
+  _globals['_GETDISPUTEREQUEST']._serialized_start=1351
+  _globals['_GETDISPUTEREQUEST']._serialized_end=1390
+  _globals['_EVENTVERDICT']._serialized_start=1392
+  _globals['_EVENTVERDICT']._serialized_end=1494
+  _globals['_DISPUTEEVIDENCE']._serialized_start=1497
+  _globals['_DISPUTEEVIDENCE']._serialized_end=1747
+  _globals['_GETDISPUTERESPONSE']._serialized_start=1750
+  _globals['_GETDISPUTERESPONSE']._serialized_end=1893
+  _globals['_LISTDISPUTESREQUEST']._serialized_start=1896
+  _globals['_LISTDISPUTESREQUEST']._serialized_end=2034
+  _globals['_LISTDISPUTESRESPONSE']._serialized_start=2036
+  _globals['_LISTDISPUTESRESPONSE']._serialized_end=2120
+  _globals['_RULEONDISPUTEREQUEST']._serialized_start=2123
+  _globals['_RULEONDISPUTEREQUEST']._serialized_end=2330
+  _globals['_RULEONDISPUTERESPONSE']._serialized_start=2332
+  _globals['_RULEONDISPUTERESPONSE']._serialized_end=2391
+  _globals['_DECIDECORRECTIONREQUEST']._serialized_start=2394
+  _globals['_DECIDECORRECTIONREQUEST']._serialized_end=2575
+  _globals['_DECIDECORRECTIONRESPONSE']._serialized_start=2577
+  _globals['_DECIDECORRECTIONRESPONSE']._serialized_end=2639
+  _globals['_DISPUTESERVICE']._serialized_start=3013
+  _globals['_DISPUTESERVICE']._serialized_end=3430
 # @@protoc_insertion_point(module_scope)

@@ -32,7 +32,7 @@ class _DisputeStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Dispute
     """In a filter: any. Never sent."""
     DISPUTE_STATUS_OPEN: _DisputeStatus.ValueType  # 1
     """It waits for an auditor."""
-    DISPUTE_STATUS_AWAITING_SIGN_OFF: _DisputeStatus.ValueType  # 2
+    DISPUTE_STATUS_CORRECTION_PENDING: _DisputeStatus.ValueType  # 2
     """An auditor has ruled, with corrections, and it waits for an operator."""
     DISPUTE_STATUS_UPHELD: _DisputeStatus.ValueType  # 3
     """The complaint was right."""
@@ -46,7 +46,7 @@ DISPUTE_STATUS_UNSPECIFIED: DisputeStatus.ValueType  # 0
 """In a filter: any. Never sent."""
 DISPUTE_STATUS_OPEN: DisputeStatus.ValueType  # 1
 """It waits for an auditor."""
-DISPUTE_STATUS_AWAITING_SIGN_OFF: DisputeStatus.ValueType  # 2
+DISPUTE_STATUS_CORRECTION_PENDING: DisputeStatus.ValueType  # 2
 """An auditor has ruled, with corrections, and it waits for an operator."""
 DISPUTE_STATUS_UPHELD: DisputeStatus.ValueType  # 3
 """The complaint was right."""
@@ -77,6 +77,30 @@ RULING_UPHELD: Ruling.ValueType  # 1
 RULING_REJECTED: Ruling.ValueType  # 2
 """The complaint is wrong."""
 Global___Ruling: _TypeAlias = Ruling  # noqa: Y015
+
+class _CorrectionDecision:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CorrectionDecisionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CorrectionDecision.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CORRECTION_DECISION_UNSPECIFIED: _CorrectionDecision.ValueType  # 0
+    """Never sent."""
+    CORRECTION_DECISION_APPROVED: _CorrectionDecision.ValueType  # 1
+    """The coins move, and the ruling is final."""
+    CORRECTION_DECISION_DECLINED: _CorrectionDecision.ValueType  # 2
+    """No coin moves, and the dispute is open again."""
+
+class CorrectionDecision(_CorrectionDecision, metaclass=_CorrectionDecisionEnumTypeWrapper):
+    """The operator's decision on the corrections of a ruling."""
+
+CORRECTION_DECISION_UNSPECIFIED: CorrectionDecision.ValueType  # 0
+"""Never sent."""
+CORRECTION_DECISION_APPROVED: CorrectionDecision.ValueType  # 1
+"""The coins move, and the ruling is final."""
+CORRECTION_DECISION_DECLINED: CorrectionDecision.ValueType  # 2
+"""No coin moves, and the dispute is open again."""
+Global___CorrectionDecision: _TypeAlias = CorrectionDecision  # noqa: Y015
 
 @_typing.final
 class PayoutComplaint(_message.Message):
@@ -192,30 +216,30 @@ class DisputeRuled(_message.Message):
 Global___DisputeRuled: _TypeAlias = DisputeRuled  # noqa: Y015
 
 @_typing.final
-class RulingSignedOff(_message.Message):
+class CorrectionDecided(_message.Message):
     """An operator has looked at a ruling with corrections."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    APPROVED_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
-    approved: _builtins.bool
-    """True: the coins have moved and the ruling stands. False: it does not, and the dispute is open again."""
+    decision: Global___CorrectionDecision.ValueType
+    """The decision."""
     reason: _builtins.str
     """Why."""
     def __init__(
         self,
         *,
-        approved: _builtins.bool = ...,
+        decision: Global___CorrectionDecision.ValueType = ...,
         reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["approved", b"approved", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___RulingSignedOff: _TypeAlias = RulingSignedOff  # noqa: Y015
+Global___CorrectionDecided: _TypeAlias = CorrectionDecided  # noqa: Y015
 
 @_typing.final
 class DisputeEvent(_message.Message):
@@ -225,7 +249,7 @@ class DisputeEvent(_message.Message):
 
     OPENED_FIELD_NUMBER: _builtins.int
     RULED_FIELD_NUMBER: _builtins.int
-    SIGNED_OFF_FIELD_NUMBER: _builtins.int
+    CORRECTION_DECIDED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def opened(self) -> Global___DisputeOpened:
         """A dispute was opened."""
@@ -235,7 +259,7 @@ class DisputeEvent(_message.Message):
         """An auditor has ruled."""
 
     @_builtins.property
-    def signed_off(self) -> Global___RulingSignedOff:
+    def correction_decided(self) -> Global___CorrectionDecided:
         """An operator has looked at the ruling."""
 
     def __init__(
@@ -243,13 +267,13 @@ class DisputeEvent(_message.Message):
         *,
         opened: Global___DisputeOpened | None = ...,
         ruled: Global___DisputeRuled | None = ...,
-        signed_off: Global___RulingSignedOff | None = ...,
+        correction_decided: Global___CorrectionDecided | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "opened", b"opened", "ruled", b"ruled", "signed_off", b"signed_off"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["correction_decided", b"correction_decided", "kind", b"kind", "opened", b"opened", "ruled", b"ruled"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "opened", b"opened", "ruled", b"ruled", "signed_off", b"signed_off"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["correction_decided", b"correction_decided", "kind", b"kind", "opened", b"opened", "ruled", b"ruled"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["opened", "ruled", "signed_off"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["opened", "ruled", "correction_decided"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -265,7 +289,7 @@ class DisputeRecord(_message.Message):
 
     DISPUTE_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
-    TIME_FIELD_NUMBER: _builtins.int
+    EVENT_TIME_FIELD_NUMBER: _builtins.int
     ACTOR_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     TRACE_ID_FIELD_NUMBER: _builtins.int
@@ -281,7 +305,7 @@ class DisputeRecord(_message.Message):
     trace_id: _builtins.bytes
     """The OpenTelemetry trace of the call (16 bytes)."""
     @_builtins.property
-    def time(self) -> _timestamp_pb2.Timestamp:
+    def event_time(self) -> _timestamp_pb2.Timestamp:
         """When the server took it. Never earlier than the record before."""
 
     @_builtins.property
@@ -293,15 +317,15 @@ class DisputeRecord(_message.Message):
         *,
         dispute_id: _builtins.bytes = ...,
         version: _builtins.int = ...,
-        time: _timestamp_pb2.Timestamp | None = ...,
+        event_time: _timestamp_pb2.Timestamp | None = ...,
         actor_id: _builtins.str = ...,
         request_id: _builtins.bytes = ...,
         trace_id: _builtins.bytes = ...,
         event: Global___DisputeEvent | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "event_time", b"event_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor_id", b"actor_id", "dispute_id", b"dispute_id", "event", b"event", "request_id", b"request_id", "time", b"time", "trace_id", b"trace_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor_id", b"actor_id", "dispute_id", b"dispute_id", "event", b"event", "event_time", b"event_time", "request_id", b"request_id", "trace_id", b"trace_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -316,7 +340,7 @@ class Dispute(_message.Message):
     DISPUTE_ID_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
     OPENED_BY_FIELD_NUMBER: _builtins.int
-    OPENED_AT_FIELD_NUMBER: _builtins.int
+    OPEN_TIME_FIELD_NUMBER: _builtins.int
     COMPLAINT_FIELD_NUMBER: _builtins.int
     RULED_FIELD_NUMBER: _builtins.int
     RULED_BY_FIELD_NUMBER: _builtins.int
@@ -332,7 +356,7 @@ class Dispute(_message.Message):
     version: _builtins.int
     """The version of the last record."""
     @_builtins.property
-    def opened_at(self) -> _timestamp_pb2.Timestamp:
+    def open_time(self) -> _timestamp_pb2.Timestamp:
         """When."""
 
     @_builtins.property
@@ -349,15 +373,15 @@ class Dispute(_message.Message):
         dispute_id: _builtins.str = ...,
         status: Global___DisputeStatus.ValueType = ...,
         opened_by: _builtins.str = ...,
-        opened_at: _timestamp_pb2.Timestamp | None = ...,
+        open_time: _timestamp_pb2.Timestamp | None = ...,
         complaint: Global___DisputeOpened | None = ...,
         ruled: Global___DisputeRuled | None = ...,
         ruled_by: _builtins.str = ...,
         version: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["complaint", b"complaint", "opened_at", b"opened_at", "ruled", b"ruled"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["complaint", b"complaint", "open_time", b"open_time", "ruled", b"ruled"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["complaint", b"complaint", "dispute_id", b"dispute_id", "opened_at", b"opened_at", "opened_by", b"opened_by", "ruled", b"ruled", "ruled_by", b"ruled_by", "status", b"status", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complaint", b"complaint", "dispute_id", b"dispute_id", "open_time", b"open_time", "opened_by", b"opened_by", "ruled", b"ruled", "ruled_by", b"ruled_by", "status", b"status", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -716,7 +740,7 @@ class RuleOnDisputeResponse(_message.Message):
 Global___RuleOnDisputeResponse: _TypeAlias = RuleOnDisputeResponse  # noqa: Y015
 
 @_typing.final
-class SignOffRulingRequest(_message.Message):
+class DecideCorrectionRequest(_message.Message):
     """Signs off, or declines."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -724,7 +748,7 @@ class SignOffRulingRequest(_message.Message):
     DISPUTE_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
-    APPROVE_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     dispute_id: _builtins.str
     """The dispute, a UUID."""
@@ -732,8 +756,8 @@ class SignOffRulingRequest(_message.Message):
     """A new UUID."""
     expected_version: _builtins.int
     """Refuse with STALE_VERSION unless the dispute is at this version. Not set: its newest state."""
-    approve: _builtins.bool
-    """True: let the coins move and the ruling stand. False: open the dispute again."""
+    decision: Global___CorrectionDecision.ValueType
+    """The decision. Required."""
     reason: _builtins.str
     """Why: 1 to 2000 characters."""
     def __init__(
@@ -742,21 +766,21 @@ class SignOffRulingRequest(_message.Message):
         dispute_id: _builtins.str = ...,
         request_id: _builtins.str = ...,
         expected_version: _builtins.int | None = ...,
-        approve: _builtins.bool = ...,
+        decision: Global___CorrectionDecision.ValueType = ...,
         reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "approve", b"approve", "dispute_id", b"dispute_id", "expected_version", b"expected_version", "reason", b"reason", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "decision", b"decision", "dispute_id", b"dispute_id", "expected_version", b"expected_version", "reason", b"reason", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
     _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
 
-Global___SignOffRulingRequest: _TypeAlias = SignOffRulingRequest  # noqa: Y015
+Global___DecideCorrectionRequest: _TypeAlias = DecideCorrectionRequest  # noqa: Y015
 
 @_typing.final
-class SignOffRulingResponse(_message.Message):
+class DecideCorrectionResponse(_message.Message):
     """It is done."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -777,4 +801,4 @@ class SignOffRulingResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___SignOffRulingResponse: _TypeAlias = SignOffRulingResponse  # noqa: Y015
+Global___DecideCorrectionResponse: _TypeAlias = DecideCorrectionResponse  # noqa: Y015

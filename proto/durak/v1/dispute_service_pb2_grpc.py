@@ -66,10 +66,10 @@ class DisputeServiceStub(object):
                 request_serializer=durak_dot_v1_dot_dispute__service__pb2.RuleOnDisputeRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_dispute__service__pb2.RuleOnDisputeResponse.FromString,
                 _registered_method=True)
-        self.SignOffRuling = channel.unary_unary(
-                '/durak.v1.DisputeService/SignOffRuling',
-                request_serializer=durak_dot_v1_dot_dispute__service__pb2.SignOffRulingRequest.SerializeToString,
-                response_deserializer=durak_dot_v1_dot_dispute__service__pb2.SignOffRulingResponse.FromString,
+        self.DecideCorrection = channel.unary_unary(
+                '/durak.v1.DisputeService/DecideCorrection',
+                request_serializer=durak_dot_v1_dot_dispute__service__pb2.DecideCorrectionRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_dispute__service__pb2.DecideCorrectionResponse.FromString,
                 _registered_method=True)
 
 
@@ -90,7 +90,7 @@ class DisputeServiceServicer(object):
 
     def OpenDispute(self, request, context):
         """Opens a dispute about a match at which the caller sits. Refused: MATCH_NOT_FOUND, NOT_SEATED,
-        MATCH_NOT_DEALT, AFTER_VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
+        MATCH_NOT_DEALT, VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
         match that runs, NO_STAKE for that of a free table, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -122,10 +122,10 @@ class DisputeServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def SignOffRuling(self, request, context):
+    def DecideCorrection(self, request, context):
         """Signs off a ruling with corrections, as an operator who is neither the auditor who ruled nor a player of the
         match: the coins move, and the ruling stands. Or declines, and the dispute is open again. Refused:
-        DISPUTE_NOT_FOUND, RULING_NOT_WAITING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
+        DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -154,10 +154,10 @@ def add_DisputeServiceServicer_to_server(servicer, server):
                     request_deserializer=durak_dot_v1_dot_dispute__service__pb2.RuleOnDisputeRequest.FromString,
                     response_serializer=durak_dot_v1_dot_dispute__service__pb2.RuleOnDisputeResponse.SerializeToString,
             ),
-            'SignOffRuling': grpc.unary_unary_rpc_method_handler(
-                    servicer.SignOffRuling,
-                    request_deserializer=durak_dot_v1_dot_dispute__service__pb2.SignOffRulingRequest.FromString,
-                    response_serializer=durak_dot_v1_dot_dispute__service__pb2.SignOffRulingResponse.SerializeToString,
+            'DecideCorrection': grpc.unary_unary_rpc_method_handler(
+                    servicer.DecideCorrection,
+                    request_deserializer=durak_dot_v1_dot_dispute__service__pb2.DecideCorrectionRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_dispute__service__pb2.DecideCorrectionResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -291,7 +291,7 @@ class DisputeService(object):
             _registered_method=True)
 
     @staticmethod
-    def SignOffRuling(request,
+    def DecideCorrection(request,
             target,
             options=(),
             channel_credentials=None,
@@ -304,9 +304,9 @@ class DisputeService(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/durak.v1.DisputeService/SignOffRuling',
-            durak_dot_v1_dot_dispute__service__pb2.SignOffRulingRequest.SerializeToString,
-            durak_dot_v1_dot_dispute__service__pb2.SignOffRulingResponse.FromString,
+            '/durak.v1.DisputeService/DecideCorrection',
+            durak_dot_v1_dot_dispute__service__pb2.DecideCorrectionRequest.SerializeToString,
+            durak_dot_v1_dot_dispute__service__pb2.DecideCorrectionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -30,7 +30,7 @@ class DisputeServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenDispute: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.OpenDisputeRequest, _dispute_service_pb2.OpenDisputeResponse]
     """Opens a dispute about a match at which the caller sits. Refused: MATCH_NOT_FOUND, NOT_SEATED,
-    MATCH_NOT_DEALT, AFTER_VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
+    MATCH_NOT_DEALT, VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
     match that runs, NO_STAKE for that of a free table, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES.
     """
     GetDispute: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.GetDisputeRequest, _dispute_service_pb2.GetDisputeResponse]
@@ -46,10 +46,10 @@ class DisputeServiceStub:
     corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN, MATCH_NOT_ENDED,
     STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
     """
-    SignOffRuling: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.SignOffRulingRequest, _dispute_service_pb2.SignOffRulingResponse]
+    DecideCorrection: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.DecideCorrectionRequest, _dispute_service_pb2.DecideCorrectionResponse]
     """Signs off a ruling with corrections, as an operator who is neither the auditor who ruled nor a player of the
     match: the coins move, and the ruling stands. Or declines, and the dispute is open again. Refused:
-    DISPUTE_NOT_FOUND, RULING_NOT_WAITING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
+    DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
     """
 
 class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -74,7 +74,7 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_dispute_service_pb2.OpenDisputeRequest, _abc.Awaitable[_dispute_service_pb2.OpenDisputeResponse]],
     ) -> _abc.Awaitable[_dispute_service_pb2.OpenDisputeResponse]:
         """Opens a dispute about a match at which the caller sits. Refused: MATCH_NOT_FOUND, NOT_SEATED,
-        MATCH_NOT_DEALT, AFTER_VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
+        MATCH_NOT_DEALT, VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
         match that runs, NO_STAKE for that of a free table, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES.
         """
 
@@ -110,14 +110,14 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
-    def SignOffRuling(
+    def DecideCorrection(
         self,
-        request: _dispute_service_pb2.SignOffRulingRequest,
-        context: _aio.ServicerContext[_dispute_service_pb2.SignOffRulingRequest, _abc.Awaitable[_dispute_service_pb2.SignOffRulingResponse]],
-    ) -> _abc.Awaitable[_dispute_service_pb2.SignOffRulingResponse]:
+        request: _dispute_service_pb2.DecideCorrectionRequest,
+        context: _aio.ServicerContext[_dispute_service_pb2.DecideCorrectionRequest, _abc.Awaitable[_dispute_service_pb2.DecideCorrectionResponse]],
+    ) -> _abc.Awaitable[_dispute_service_pb2.DecideCorrectionResponse]:
         """Signs off a ruling with corrections, as an operator who is neither the auditor who ruled nor a player of the
         match: the coins move, and the ruling stands. Or declines, and the dispute is open again. Refused:
-        DISPUTE_NOT_FOUND, RULING_NOT_WAITING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
+        DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
         """
 
 def add_DisputeServiceServicer_to_server(servicer: DisputeServiceServicer, server: _aio.Server) -> None: ...

@@ -86,7 +86,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_MATCH_NOT_FOUND: _ErrorReason.ValueType  # 20
     """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
-    ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: _ErrorReason.ValueType  # 21
+    ERROR_REASON_VERSION_BEYOND_HEAD: _ErrorReason.ValueType  # 21
     """Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action:
     ask from a version that you have seen. OUT_OF_RANGE.
     """
@@ -265,7 +265,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_DISPUTE_TOO_LATE: _ErrorReason.ValueType  # 101
     """Cause: the time for disputes about this match is over. Metadata `until`, a time as in RFC 3339. Detail
-    PreconditionFailure, as for all reasons down to RULING_NOT_WAITING. Action: none. FAILED_PRECONDITION.
+    PreconditionFailure, as for all reasons down to CORRECTION_NOT_PENDING. Action: none. FAILED_PRECONDITION.
     """
     ERROR_REASON_TOO_MANY_DISPUTES: _ErrorReason.ValueType  # 102
     """Cause: you have as many disputes open about this match as you may. Action: wait for a ruling.
@@ -277,7 +277,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_DISPUTE_NOT_OPEN: _ErrorReason.ValueType  # 104
     """Cause: the dispute has been ruled on. Action: look at Dispute.status. FAILED_PRECONDITION."""
-    ERROR_REASON_RULING_NOT_WAITING: _ErrorReason.ValueType  # 105
+    ERROR_REASON_CORRECTION_NOT_PENDING: _ErrorReason.ValueType  # 105
     """Cause: no ruling waits for an operator. Action: look at Dispute.status. FAILED_PRECONDITION."""
     ERROR_REASON_CORRECTION_UNBALANCED: _ErrorReason.ValueType  # 106
     """Cause: the corrections do not add up to 0, name somebody twice or somebody who does not sit at the match, or
@@ -372,7 +372,7 @@ leave it to another auditor or operator. PERMISSION_DENIED.
 """
 ERROR_REASON_MATCH_NOT_FOUND: ErrorReason.ValueType  # 20
 """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
-ERROR_REASON_AFTER_VERSION_BEYOND_HEAD: ErrorReason.ValueType  # 21
+ERROR_REASON_VERSION_BEYOND_HEAD: ErrorReason.ValueType  # 21
 """Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action:
 ask from a version that you have seen. OUT_OF_RANGE.
 """
@@ -551,7 +551,7 @@ NOT_FOUND.
 """
 ERROR_REASON_DISPUTE_TOO_LATE: ErrorReason.ValueType  # 101
 """Cause: the time for disputes about this match is over. Metadata `until`, a time as in RFC 3339. Detail
-PreconditionFailure, as for all reasons down to RULING_NOT_WAITING. Action: none. FAILED_PRECONDITION.
+PreconditionFailure, as for all reasons down to CORRECTION_NOT_PENDING. Action: none. FAILED_PRECONDITION.
 """
 ERROR_REASON_TOO_MANY_DISPUTES: ErrorReason.ValueType  # 102
 """Cause: you have as many disputes open about this match as you may. Action: wait for a ruling.
@@ -563,7 +563,7 @@ FAILED_PRECONDITION.
 """
 ERROR_REASON_DISPUTE_NOT_OPEN: ErrorReason.ValueType  # 104
 """Cause: the dispute has been ruled on. Action: look at Dispute.status. FAILED_PRECONDITION."""
-ERROR_REASON_RULING_NOT_WAITING: ErrorReason.ValueType  # 105
+ERROR_REASON_CORRECTION_NOT_PENDING: ErrorReason.ValueType  # 105
 """Cause: no ruling waits for an operator. Action: look at Dispute.status. FAILED_PRECONDITION."""
 ERROR_REASON_CORRECTION_UNBALANCED: ErrorReason.ValueType  # 106
 """Cause: the corrections do not add up to 0, name somebody twice or somebody who does not sit at the match, or

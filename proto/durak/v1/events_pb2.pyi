@@ -908,7 +908,7 @@ class Record(_message.Message):
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
-    TIME_FIELD_NUMBER: _builtins.int
+    EVENT_TIME_FIELD_NUMBER: _builtins.int
     ACTOR_KIND_FIELD_NUMBER: _builtins.int
     ACTOR_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
@@ -929,7 +929,7 @@ class Record(_message.Message):
     trace_id: _builtins.bytes
     """The OpenTelemetry trace of the command (16 bytes); empty when it was not traced."""
     @_builtins.property
-    def time(self) -> _timestamp_pb2.Timestamp:
+    def event_time(self) -> _timestamp_pb2.Timestamp:
         """When the server decided it. Never earlier than the record before."""
 
     @_builtins.property
@@ -941,16 +941,16 @@ class Record(_message.Message):
         *,
         match_id: _builtins.bytes = ...,
         version: _builtins.int = ...,
-        time: _timestamp_pb2.Timestamp | None = ...,
+        event_time: _timestamp_pb2.Timestamp | None = ...,
         actor_kind: Global___ActorKind.ValueType = ...,
         actor_id: _builtins.str = ...,
         request_id: _builtins.bytes = ...,
         trace_id: _builtins.bytes = ...,
         event: Global___Event | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "event_time", b"event_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor_id", b"actor_id", "actor_kind", b"actor_kind", "event", b"event", "match_id", b"match_id", "request_id", b"request_id", "time", b"time", "trace_id", b"trace_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor_id", b"actor_id", "actor_kind", b"actor_kind", "event", b"event", "event_time", b"event_time", "match_id", b"match_id", "request_id", b"request_id", "trace_id", b"trace_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -24,34 +24,6 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class _BestResult:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _BestResultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BestResult.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    BEST_RESULT_UNSPECIFIED: _BestResult.ValueType  # 0
-    """Not known."""
-    BEST_RESULT_LOSS: _BestResult.ValueType  # 1
-    """The seat is the durak."""
-    BEST_RESULT_DRAW: _BestResult.ValueType  # 2
-    """A draw (R9.4, R9.5)."""
-    BEST_RESULT_WIN: _BestResult.ValueType  # 3
-    """The other seat is the durak."""
-
-class BestResult(_BestResult, metaclass=_BestResultEnumTypeWrapper):
-    """What a seat reaches when both seats play their best from there on."""
-
-BEST_RESULT_UNSPECIFIED: BestResult.ValueType  # 0
-"""Not known."""
-BEST_RESULT_LOSS: BestResult.ValueType  # 1
-"""The seat is the durak."""
-BEST_RESULT_DRAW: BestResult.ValueType  # 2
-"""A draw (R9.4, R9.5)."""
-BEST_RESULT_WIN: BestResult.ValueType  # 3
-"""The other seat is the durak."""
-Global___BestResult: _TypeAlias = BestResult  # noqa: Y015
-
 class _ReviewVerdict:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -515,7 +487,7 @@ class WatchMatchRequest(_message.Message):
     """The match, a UUID."""
     after_version: _builtins.int
     """The last version that the caller has seen; 0 for everything. Beyond the newest:
-    AFTER_VERSION_BEYOND_HEAD.
+    VERSION_BEYOND_HEAD.
     """
     include_views: _builtins.bool
     """Also send the caller's view, with `caught_up` and after the events of each later command: for clients
@@ -545,12 +517,12 @@ class MatchEvent(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     VERSION_FIELD_NUMBER: _builtins.int
-    TIME_FIELD_NUMBER: _builtins.int
+    EVENT_TIME_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version, one more than that of the event before."""
     @_builtins.property
-    def time(self) -> _timestamp_pb2.Timestamp:
+    def event_time(self) -> _timestamp_pb2.Timestamp:
         """When it happened."""
 
     @_builtins.property
@@ -561,12 +533,12 @@ class MatchEvent(_message.Message):
         self,
         *,
         version: _builtins.int = ...,
-        time: _timestamp_pb2.Timestamp | None = ...,
+        event_time: _timestamp_pb2.Timestamp | None = ...,
         event: _events_pb2.Event | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "event_time", b"event_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "time", b"time", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "event_time", b"event_time", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -706,7 +678,7 @@ class MatchSummary(_message.Message):
     PHASE_FIELD_NUMBER: _builtins.int
     SETTINGS_FIELD_NUMBER: _builtins.int
     OWNER_ID_FIELD_NUMBER: _builtins.int
-    OPENED_AT_FIELD_NUMBER: _builtins.int
+    OPEN_TIME_FIELD_NUMBER: _builtins.int
     SEATS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
@@ -727,7 +699,7 @@ class MatchSummary(_message.Message):
         """The settings."""
 
     @_builtins.property
-    def opened_at(self) -> _timestamp_pb2.Timestamp:
+    def open_time(self) -> _timestamp_pb2.Timestamp:
         """When it was opened."""
 
     @_builtins.property
@@ -751,16 +723,16 @@ class MatchSummary(_message.Message):
         phase: _table_pb2.Phase.ValueType = ...,
         settings: _settings_pb2.Settings | None = ...,
         owner_id: _builtins.str = ...,
-        opened_at: _timestamp_pb2.Timestamp | None = ...,
+        open_time: _timestamp_pb2.Timestamp | None = ...,
         seats: _abc.Iterable[_table_pb2.SeatView] | None = ...,
         version: _builtins.int = ...,
         result: _events_pb2.Finished | None = ...,
         rematch_of: _builtins.str = ...,
         reserved_for: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["opened_at", b"opened_at", "result", b"result", "settings", b"settings"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["open_time", b"open_time", "result", b"result", "settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "opened_at", b"opened_at", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "seats", b"seats", "settings", b"settings", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "open_time", b"open_time", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "seats", b"seats", "settings", b"settings", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -893,10 +865,10 @@ class ReviewedMove(_message.Message):
     """True: the server made it, as the seat's time was over (R10.2)."""
     verdict: Global___ReviewVerdict.ValueType
     """What it did to the result."""
-    before: Global___BestResult.ValueType
-    """What the seat could reach before the move; BEST_RESULT_UNSPECIFIED where that is not known."""
-    after: Global___BestResult.ValueType
-    """What it could reach after the move; BEST_RESULT_UNSPECIFIED where that is not known."""
+    before: _table_pb2.EndgameResult.ValueType
+    """What the seat could reach before the move; ENDGAME_RESULT_UNSPECIFIED where that is not known."""
+    after: _table_pb2.EndgameResult.ValueType
+    """What it could reach after the move; ENDGAME_RESULT_UNSPECIFIED where that is not known."""
     better_to_wait: _builtins.bool
     """Always true: to wait for the defender's next move, instead of throwing in another card already."""
     @_builtins.property
@@ -915,8 +887,8 @@ class ReviewedMove(_message.Message):
         move: _table_pb2.Move | None = ...,
         by_clock: _builtins.bool = ...,
         verdict: Global___ReviewVerdict.ValueType = ...,
-        before: Global___BestResult.ValueType = ...,
-        after: Global___BestResult.ValueType = ...,
+        before: _table_pb2.EndgameResult.ValueType = ...,
+        after: _table_pb2.EndgameResult.ValueType = ...,
         better_move: _table_pb2.Move | None = ...,
         better_to_wait: _builtins.bool = ...,
     ) -> None: ...

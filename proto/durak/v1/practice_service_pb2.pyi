@@ -50,34 +50,6 @@ PUZZLE_ROLE_DEFENDER: PuzzleRole.ValueType  # 3
 """You defend (R4.2, R6, R7.2)."""
 Global___PuzzleRole: _TypeAlias = PuzzleRole  # noqa: Y015
 
-class _PuzzleOutcome:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _PuzzleOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PuzzleOutcome.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    PUZZLE_OUTCOME_UNSPECIFIED: _PuzzleOutcome.ValueType  # 0
-    """Never sent."""
-    PUZZLE_OUTCOME_LOSS: _PuzzleOutcome.ValueType  # 1
-    """You are the durak."""
-    PUZZLE_OUTCOME_DRAW: _PuzzleOutcome.ValueType  # 2
-    """A draw."""
-    PUZZLE_OUTCOME_WIN: _PuzzleOutcome.ValueType  # 3
-    """The opponent is the durak."""
-
-class PuzzleOutcome(_PuzzleOutcome, metaclass=_PuzzleOutcomeEnumTypeWrapper):
-    """What a match comes to for you."""
-
-PUZZLE_OUTCOME_UNSPECIFIED: PuzzleOutcome.ValueType  # 0
-"""Never sent."""
-PUZZLE_OUTCOME_LOSS: PuzzleOutcome.ValueType  # 1
-"""You are the durak."""
-PUZZLE_OUTCOME_DRAW: PuzzleOutcome.ValueType  # 2
-"""A draw."""
-PUZZLE_OUTCOME_WIN: PuzzleOutcome.ValueType  # 3
-"""The opponent is the durak."""
-Global___PuzzleOutcome: _TypeAlias = PuzzleOutcome  # noqa: Y015
-
 @_typing.final
 class ListPuzzlesRequest(_message.Message):
     """Asks for the puzzles."""
@@ -419,22 +391,22 @@ class TryMoveResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RIGHT_FIELD_NUMBER: _builtins.int
-    OUTCOME_FIELD_NUMBER: _builtins.int
-    BEST_OUTCOME_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    BEST_RESULT_FIELD_NUMBER: _builtins.int
     STEPS_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
     OPPONENT_HAND_FIELD_NUMBER: _builtins.int
     CONTINUATION_FIELD_NUMBER: _builtins.int
-    OUTCOME_TEXT_FIELD_NUMBER: _builtins.int
+    RESULT_TEXT_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     right: _builtins.bool
     """The choice keeps the best result that the position has in it."""
-    outcome: Global___PuzzleOutcome.ValueType
+    result: _table_pb2.EndgameResult.ValueType
     """What the choice leads to when both play their best from then on."""
-    best_outcome: Global___PuzzleOutcome.ValueType
+    best_result: _table_pb2.EndgameResult.ValueType
     """What the best choice leads to."""
-    outcome_text: _builtins.str
+    result_text: _builtins.str
     """The outcome in words."""
     explanation: _builtins.str
     """Why the choice is right, or what it misses."""
@@ -462,19 +434,19 @@ class TryMoveResponse(_message.Message):
         self,
         *,
         right: _builtins.bool = ...,
-        outcome: Global___PuzzleOutcome.ValueType = ...,
-        best_outcome: Global___PuzzleOutcome.ValueType = ...,
+        result: _table_pb2.EndgameResult.ValueType = ...,
+        best_result: _table_pb2.EndgameResult.ValueType = ...,
         steps: _abc.Iterable[Global___PuzzleStep] | None = ...,
         view: _table_pb2.TableView | None = ...,
         opponent_hand: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
         continuation: _abc.Iterable[Global___PuzzleStep] | None = ...,
-        outcome_text: _builtins.str = ...,
+        result_text: _builtins.str = ...,
         explanation: _builtins.str = ...,
         language: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["best_outcome", b"best_outcome", "continuation", b"continuation", "explanation", b"explanation", "language", b"language", "opponent_hand", b"opponent_hand", "outcome", b"outcome", "outcome_text", b"outcome_text", "right", b"right", "steps", b"steps", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["best_result", b"best_result", "continuation", b"continuation", "explanation", b"explanation", "language", b"language", "opponent_hand", b"opponent_hand", "result", b"result", "result_text", b"result_text", "right", b"right", "steps", b"steps", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

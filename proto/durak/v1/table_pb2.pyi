@@ -51,6 +51,34 @@ PHASE_ENDED: Phase.ValueType  # 3
 """The match is over; nothing will change any more."""
 Global___Phase: _TypeAlias = Phase  # noqa: Y015
 
+class _EndgameResult:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _EndgameResultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EndgameResult.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ENDGAME_RESULT_UNSPECIFIED: _EndgameResult.ValueType  # 0
+    """Not known."""
+    ENDGAME_RESULT_LOSS: _EndgameResult.ValueType  # 1
+    """The seat is the durak."""
+    ENDGAME_RESULT_DRAW: _EndgameResult.ValueType  # 2
+    """A draw (R9.4, R9.5)."""
+    ENDGAME_RESULT_WIN: _EndgameResult.ValueType  # 3
+    """The other seat is the durak."""
+
+class EndgameResult(_EndgameResult, metaclass=_EndgameResultEnumTypeWrapper):
+    """The result of an endgame for one seat when both seats play their best."""
+
+ENDGAME_RESULT_UNSPECIFIED: EndgameResult.ValueType  # 0
+"""Not known."""
+ENDGAME_RESULT_LOSS: EndgameResult.ValueType  # 1
+"""The seat is the durak."""
+ENDGAME_RESULT_DRAW: EndgameResult.ValueType  # 2
+"""A draw (R9.4, R9.5)."""
+ENDGAME_RESULT_WIN: EndgameResult.ValueType  # 3
+"""The other seat is the durak."""
+Global___EndgameResult: _TypeAlias = EndgameResult  # noqa: Y015
+
 @_typing.final
 class Move(_message.Message):
     """One move, as a player makes it with Play. The seat is the caller's own."""
@@ -321,38 +349,62 @@ class TableCard(_message.Message):
     ATTACK_CARD_FIELD_NUMBER: _builtins.int
     ATTACK_SEAT_FIELD_NUMBER: _builtins.int
     ATTACK_VERSION_FIELD_NUMBER: _builtins.int
-    DEFENCE_CARD_FIELD_NUMBER: _builtins.int
-    DEFENCE_SEAT_FIELD_NUMBER: _builtins.int
-    DEFENCE_VERSION_FIELD_NUMBER: _builtins.int
+    DEFENCE_FIELD_NUMBER: _builtins.int
     attack_card: _cards_pb2.Card.ValueType
     """The attack card."""
     attack_seat: _builtins.int
     """The seat that played it."""
     attack_version: _builtins.int
     """The version of the event that played it."""
-    defence_card: _cards_pb2.Card.ValueType
-    """The card that beat it; CARD_UNSPECIFIED while it is unbeaten."""
-    defence_seat: _builtins.int
-    """The seat that beat it. Only meaningful with `defence_card`."""
-    defence_version: _builtins.int
-    """The version of the event that beat it; 0 while it is unbeaten."""
+    @_builtins.property
+    def defence(self) -> Global___Defence:
+        """How it was beaten; not set while it is unbeaten."""
+
     def __init__(
         self,
         *,
         attack_card: _cards_pb2.Card.ValueType = ...,
         attack_seat: _builtins.int = ...,
         attack_version: _builtins.int = ...,
-        defence_card: _cards_pb2.Card.ValueType = ...,
-        defence_seat: _builtins.int = ...,
-        defence_version: _builtins.int = ...,
+        defence: Global___Defence | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["defence", b"defence"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attack_card", b"attack_card", "attack_seat", b"attack_seat", "attack_version", b"attack_version", "defence_card", b"defence_card", "defence_seat", b"defence_seat", "defence_version", b"defence_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attack_card", b"attack_card", "attack_seat", b"attack_seat", "attack_version", b"attack_version", "defence", b"defence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TableCard: _TypeAlias = TableCard  # noqa: Y015
+
+@_typing.final
+class Defence(_message.Message):
+    """A card that beat an attack card."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARD_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    card: _cards_pb2.Card.ValueType
+    """The card."""
+    seat: _builtins.int
+    """The seat that played it."""
+    version: _builtins.int
+    """The version of the event that played it."""
+    def __init__(
+        self,
+        *,
+        card: _cards_pb2.Card.ValueType = ...,
+        seat: _builtins.int = ...,
+        version: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "seat", b"seat", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Defence: _TypeAlias = Defence  # noqa: Y015
 
 @_typing.final
 class SeatView(_message.Message):
@@ -426,7 +478,7 @@ class TableView(_message.Message):
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
-    TIME_FIELD_NUMBER: _builtins.int
+    LAST_EVENT_TIME_FIELD_NUMBER: _builtins.int
     PHASE_FIELD_NUMBER: _builtins.int
     SETTINGS_FIELD_NUMBER: _builtins.int
     RULES_VERSION_FIELD_NUMBER: _builtins.int
@@ -445,7 +497,7 @@ class TableView(_message.Message):
     TAKING_FIELD_NUMBER: _builtins.int
     ATTACKS_LEFT_FIELD_NUMBER: _builtins.int
     ON_CLOCK_FIELD_NUMBER: _builtins.int
-    DEADLINE_FIELD_NUMBER: _builtins.int
+    DEADLINE_TIME_FIELD_NUMBER: _builtins.int
     MOVES_FIELD_NUMBER: _builtins.int
     BOUT_FIELD_NUMBER: _builtins.int
     BOUTS_WITHOUT_DISCARD_FIELD_NUMBER: _builtins.int
@@ -494,7 +546,7 @@ class TableView(_message.Message):
     rematch_of: _builtins.str
     """For a rematch: the match that it repeats, a UUID; otherwise empty."""
     @_builtins.property
-    def time(self) -> _timestamp_pb2.Timestamp:
+    def last_event_time(self) -> _timestamp_pb2.Timestamp:
         """When that event happened."""
 
     @_builtins.property
@@ -518,7 +570,7 @@ class TableView(_message.Message):
         """The seats that the table waits for (R10.1), in rising order. Empty unless the match is played."""
 
     @_builtins.property
-    def deadline(self) -> _timestamp_pb2.Timestamp:
+    def deadline_time(self) -> _timestamp_pb2.Timestamp:
         """When the server acts for the seats that are on the clock. Without a turn timer it is the end of the idle
         limit, and before the deal the time at which a table that has not filled is cancelled (R10.8). Not set when
         the match is over.
@@ -543,7 +595,7 @@ class TableView(_message.Message):
         *,
         match_id: _builtins.str = ...,
         version: _builtins.int = ...,
-        time: _timestamp_pb2.Timestamp | None = ...,
+        last_event_time: _timestamp_pb2.Timestamp | None = ...,
         phase: Global___Phase.ValueType = ...,
         settings: _settings_pb2.Settings | None = ...,
         rules_version: _builtins.str = ...,
@@ -562,7 +614,7 @@ class TableView(_message.Message):
         taking: _builtins.bool = ...,
         attacks_left: _builtins.int = ...,
         on_clock: _abc.Iterable[_builtins.int] | None = ...,
-        deadline: _timestamp_pb2.Timestamp | None = ...,
+        deadline_time: _timestamp_pb2.Timestamp | None = ...,
         moves: Global___Moves | None = ...,
         bout: _builtins.int = ...,
         bouts_without_discard: _builtins.int = ...,
@@ -570,9 +622,9 @@ class TableView(_message.Message):
         rematch_of: _builtins.str = ...,
         reserved_for: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "deadline", b"deadline", "defender", b"defender", "moves", b"moves", "result", b"result", "settings", b"settings", "time", b"time", "your_seat", b"your_seat"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "deadline_time", b"deadline_time", "defender", b"defender", "last_event_time", b"last_event_time", "moves", b"moves", "result", b"result", "settings", b"settings", "your_seat", b"your_seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "attacks_left", b"attacks_left", "bout", b"bout", "bouts_without_discard", b"bouts_without_discard", "deadline", b"deadline", "defender", b"defender", "discard_count", b"discard_count", "hand", b"hand", "match_id", b"match_id", "moves", b"moves", "on_clock", b"on_clock", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "server_seed_hash", b"server_seed_hash", "settings", b"settings", "stock_count", b"stock_count", "table", b"table", "taking", b"taking", "time", b"time", "trump_card", b"trump_card", "trump_suit", b"trump_suit", "version", b"version", "your_seat", b"your_seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "attacks_left", b"attacks_left", "bout", b"bout", "bouts_without_discard", b"bouts_without_discard", "deadline_time", b"deadline_time", "defender", b"defender", "discard_count", b"discard_count", "hand", b"hand", "last_event_time", b"last_event_time", "match_id", b"match_id", "moves", b"moves", "on_clock", b"on_clock", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "server_seed_hash", b"server_seed_hash", "settings", b"settings", "stock_count", b"stock_count", "table", b"table", "taking", b"taking", "trump_card", b"trump_card", "trump_suit", b"trump_suit", "version", b"version", "your_seat", b"your_seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__attacker: _TypeAlias = _typing.Literal["attacker"]  # noqa: Y015
     _WhichOneofArgType__attacker: _TypeAlias = _typing.Literal["_attacker", b"_attacker"]  # noqa: Y015

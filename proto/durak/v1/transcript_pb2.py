@@ -25,21 +25,21 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x64urak/v1/transcript.proto\x12\x08\x64urak.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcb\x01\n\nTranscript\x12\x16\n\x0e\x66ormat_version\x18\x01 \x01(\r\x12\x10\n\x08match_id\x18\x02 \x01(\x0c\x12+\n\x07records\x18\x03 \x03(\x0b\x32\x1a.durak.v1.TranscriptRecord\x12%\n\x06ledger\x18\x04 \x03(\x0b\x32\x15.durak.v1.LedgerEntry\x12+\n\tinclusion\x18\x05 \x01(\x0b\x32\x18.durak.v1.InclusionProof\x12\x12\n\ncheckpoint\x18\x06 \x01(\t\"0\n\x10TranscriptRecord\x12\x0e\n\x06record\x18\x01 \x01(\x0c\x12\x0c\n\x04hash\x18\x02 \x01(\x0c\"\xba\x01\n\x0bLedgerEntry\x12\x13\n\x0btransfer_id\x18\x01 \x01(\x0c\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.durak.v1.LedgerEntryKind\x12\x10\n\x08match_id\x18\x03 \x01(\x0c\x12\x0f\n\x07version\x18\x04 \x01(\r\x12\x11\n\tplayer_id\x18\x05 \x01(\t\x12\r\n\x05\x63oins\x18\x06 \x01(\x12\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"G\n\x0eInclusionProof\x12\x12\n\nleaf_index\x18\x01 \x01(\x04\x12\x11\n\ttree_size\x18\x02 \x01(\x04\x12\x0e\n\x06hashes\x18\x03 \x03(\x0c*\x8d\x01\n\x0fLedgerEntryKind\x12!\n\x1dLEDGER_ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17LEDGER_ENTRY_KIND_STAKE\x10\x01\x12\x1c\n\x18LEDGER_ENTRY_KIND_REFUND\x10\x02\x12\x1c\n\x18LEDGER_ENTRY_KIND_PAYOUT\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x64urak/v1/transcript.proto\x12\x08\x64urak.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcb\x01\n\nTranscript\x12\x16\n\x0e\x66ormat_version\x18\x01 \x01(\x05\x12\x10\n\x08match_id\x18\x02 \x01(\x0c\x12+\n\x07records\x18\x03 \x03(\x0b\x32\x1a.durak.v1.TranscriptRecord\x12%\n\x06ledger\x18\x04 \x03(\x0b\x32\x15.durak.v1.LedgerEntry\x12+\n\tinclusion\x18\x05 \x01(\x0b\x32\x18.durak.v1.InclusionProof\x12\x12\n\ncheckpoint\x18\x06 \x01(\t\"0\n\x10TranscriptRecord\x12\x0e\n\x06record\x18\x01 \x01(\x0c\x12\x0c\n\x04hash\x18\x02 \x01(\x0c\"\xc0\x01\n\x0bLedgerEntry\x12\x13\n\x0btransfer_id\x18\x01 \x01(\x0c\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.durak.v1.LedgerEntryKind\x12\x10\n\x08match_id\x18\x03 \x01(\x0c\x12\x0f\n\x07version\x18\x04 \x01(\x05\x12\x11\n\tplayer_id\x18\x05 \x01(\t\x12\r\n\x05\x63oins\x18\x06 \x01(\x12\x12.\n\nevent_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"G\n\x0eInclusionProof\x12\x12\n\nleaf_index\x18\x01 \x01(\x03\x12\x11\n\ttree_size\x18\x02 \x01(\x03\x12\x0e\n\x06hashes\x18\x03 \x03(\x0c*\x8d\x01\n\x0fLedgerEntryKind\x12!\n\x1dLEDGER_ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17LEDGER_ENTRY_KIND_STAKE\x10\x01\x12\x1c\n\x18LEDGER_ENTRY_KIND_REFUND\x10\x02\x12\x1c\n\x18LEDGER_ENTRY_KIND_PAYOUT\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'durak.v1.transcript_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LEDGERENTRYKIND']._serialized_start=591
-  _globals['_LEDGERENTRYKIND']._serialized_end=732
+  _globals['_LEDGERENTRYKIND']._serialized_start=597
+  _globals['_LEDGERENTRYKIND']._serialized_end=738
   _globals['_TRANSCRIPT']._serialized_start=73
   _globals['_TRANSCRIPT']._serialized_end=276
   _globals['_TRANSCRIPTRECORD']._serialized_start=278
   _globals['_TRANSCRIPTRECORD']._serialized_end=326
   _globals['_LEDGERENTRY']._serialized_start=329
-  _globals['_LEDGERENTRY']._serialized_end=515
-  _globals['_INCLUSIONPROOF']._serialized_start=517
-  _globals['_INCLUSIONPROOF']._serialized_end=588
+  _globals['_LEDGERENTRY']._serialized_end=521
+  _globals['_INCLUSIONPROOF']._serialized_start=523
+  _globals['_INCLUSIONPROOF']._serialized_end=594
 # @@protoc_insertion_point(module_scope)

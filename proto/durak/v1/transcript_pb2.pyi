@@ -146,7 +146,7 @@ class LedgerEntry(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     COINS_FIELD_NUMBER: _builtins.int
-    TIME_FIELD_NUMBER: _builtins.int
+    EVENT_TIME_FIELD_NUMBER: _builtins.int
     transfer_id: _builtins.bytes
     """The transfer (16 bytes)."""
     kind: Global___LedgerEntryKind.ValueType
@@ -160,7 +160,7 @@ class LedgerEntry(_message.Message):
     coins: _builtins.int
     """The coins that were added to the balance; below 0: taken off."""
     @_builtins.property
-    def time(self) -> _timestamp_pb2.Timestamp:
+    def event_time(self) -> _timestamp_pb2.Timestamp:
         """The time of the event that moved the coins."""
 
     def __init__(
@@ -172,11 +172,11 @@ class LedgerEntry(_message.Message):
         version: _builtins.int = ...,
         player_id: _builtins.str = ...,
         coins: _builtins.int = ...,
-        time: _timestamp_pb2.Timestamp | None = ...,
+        event_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event_time", b"event_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "kind", b"kind", "match_id", b"match_id", "player_id", b"player_id", "time", b"time", "transfer_id", b"transfer_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "event_time", b"event_time", "kind", b"kind", "match_id", b"match_id", "player_id", b"player_id", "transfer_id", b"transfer_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

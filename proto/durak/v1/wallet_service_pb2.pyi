@@ -151,7 +151,7 @@ class Transfer(_message.Message):
     AVAILABLE_AFTER_COINS_FIELD_NUMBER: _builtins.int
     MATCH_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
-    TIME_FIELD_NUMBER: _builtins.int
+    CREATE_TIME_FIELD_NUMBER: _builtins.int
     DISPUTE_ID_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The number of the transfer among the player's, from 1 without gaps."""
@@ -170,7 +170,7 @@ class Transfer(_message.Message):
     dispute_id: _builtins.str
     """The dispute, a UUID; only for corrections."""
     @_builtins.property
-    def time(self) -> _timestamp_pb2.Timestamp:
+    def create_time(self) -> _timestamp_pb2.Timestamp:
         """When it was made."""
 
     def __init__(
@@ -182,12 +182,12 @@ class Transfer(_message.Message):
         available_after_coins: _builtins.int = ...,
         match_id: _builtins.str = ...,
         version: _builtins.int = ...,
-        time: _timestamp_pb2.Timestamp | None = ...,
+        create_time: _timestamp_pb2.Timestamp | None = ...,
         dispute_id: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_after_coins", b"available_after_coins", "coins", b"coins", "dispute_id", b"dispute_id", "kind", b"kind", "match_id", b"match_id", "number", b"number", "time", b"time", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_after_coins", b"available_after_coins", "coins", b"coins", "create_time", b"create_time", "dispute_id", b"dispute_id", "kind", b"kind", "match_id", b"match_id", "number", b"number", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

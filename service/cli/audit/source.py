@@ -104,7 +104,7 @@ class Database:
         if head is None:
             raise click.ClickException("nothing is signed yet: `durak key new` makes a key")
         found = api.GetCheckpointResponse(checkpoint=head.note)
-        found.signed_at.FromDatetime(head.signed_at)
+        found.sign_time.FromDatetime(head.signed_at)
         if since_tree_size is not None and since_tree_size <= head.tree_size:
             nodes = self._store.checkpoints.nodes
             proof = await proofs.consistency_proof(since_tree_size, head.tree_size, nodes)
@@ -171,9 +171,9 @@ class Remote:
         """As the protocol says."""
         request = api.VerifyPayoutsRequest()
         if since is not None:
-            request.opened_since.FromDatetime(since)
+            request.start_time.FromDatetime(since)
         if before is not None:
-            request.opened_before.FromDatetime(before)
+            request.end_time.FromDatetime(before)
         async for response in self._client.stream(self._stub.VerifyPayouts, request):
             yield response
 

@@ -300,6 +300,6 @@ def _is_ours_alone(view: TableView) -> bool:
 
 def _until(view: TableView) -> str:
     """The deadline by the clock on the wall; ``none`` on a table without a timer."""
-    if not view.settings.turn_timer_seconds or not view.HasField("deadline"):
+    if not view.settings.turn_timer_seconds or not view.HasField("deadline_time"):
         return "none"
-    return view.deadline.ToDatetime(tzinfo=UTC).astimezone().strftime("%H:%M:%S")
+    return view.deadline_time.ToDatetime(tzinfo=UTC).astimezone().strftime("%H:%M:%S")

@@ -62,7 +62,7 @@ class PlayedMatch:
             record = Record(
                 match_id=self.match_id,
                 version=self.match.version + 1,
-                time=timestamp(self.now_us),
+                event_time=timestamp(self.now_us),
                 actor_kind=kind,
                 actor_id=actor_id,
                 request_id=command if kind == ACTOR_KIND_PLAYER else b"",
@@ -122,7 +122,7 @@ def ledger_of(match_id: bytes, records: Sequence[Record]) -> list[LedgerEntry]:
 
     def transfer(record: Record, kind: EntryKind, player_id: str, coins: int) -> None:
         transfer_id = uuid.uuid5(uuid.UUID(bytes=match_id), f"{record.version} {player_id}").bytes
-        time_us = record.time.seconds * 1_000_000 + record.time.nanos // 1000
+        time_us = record.event_time.seconds * 1_000_000 + record.event_time.nanos // 1000
         for whose, change in ((player_id, coins), ("", -coins)):
             entries.append(
                 LedgerEntry(transfer_id, kind, match_id, record.version, whose, change, time_us)

@@ -61,7 +61,7 @@ def ledger_message(entry: LedgerEntry) -> transcripts.LedgerEntry:
         version=entry.version,
         player_id=entry.player_id,
         coins=entry.coins,
-        time=timestamp(entry.time_us),
+        event_time=timestamp(entry.time_us),
     )
 
 

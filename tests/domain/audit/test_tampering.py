@@ -270,7 +270,7 @@ def turn_verdict(record: Record) -> None:
 
 
 def come_early(record: Record) -> None:
-    record.time.seconds -= 20
+    record.event_time.seconds -= 20
 
 
 FIRST_DRAW_OF_TWO = next(

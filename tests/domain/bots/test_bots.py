@@ -227,7 +227,7 @@ def cheated_table() -> Table:
 
 def test_R14_5_easy_bots_never_challenge_normal_ones_now_and_then_hard_ones_always() -> None:
     view, history = seen(cheated_table(), 0)
-    accused = view.table[0].defence_version
+    accused = view.table[0].defence.version
     chosen = {
         level: [choose_move(level, view, history, seed) for seed in range(40)] for level in BOTS
     }

@@ -22,7 +22,7 @@ def three(**wanted: Any) -> Table:
 
 def seconds_left(table: Table) -> float:
     """What the view says of the deadline, from now."""
-    deadline = table_view(table.match, None).deadline
+    deadline = table_view(table.match, None).deadline_time
     return deadline.seconds + deadline.nanos / 1e9 - table.now_us / 1e6
 
 
@@ -49,7 +49,7 @@ def test_R10_1_the_clock_in_the_view_is_the_one_enforced() -> None:
     assert list(view.on_clock) == [0]
     assert seconds_left(table) == SECONDS
     table.play("A: leave")
-    assert not table_view(table.match, 1).HasField("deadline")
+    assert not table_view(table.match, 1).HasField("deadline_time")
 
 
 def test_R10_2_nothing_happens_before_the_time_is_over() -> None:

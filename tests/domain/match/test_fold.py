@@ -104,7 +104,7 @@ def renumbered(events: Sequence[Event], like: Sequence[Record]) -> Iterator[Reco
     """These events as records with versions from 1, so that only what happened is in doubt."""
     for version, event in enumerate(events, 1):
         record = Record(match_id=like[0].match_id, version=version, event=event)
-        record.time.CopyFrom(like[min(version, len(like)) - 1].time)
+        record.event_time.CopyFrom(like[min(version, len(like)) - 1].event_time)
         yield record
 
 

@@ -89,7 +89,7 @@ async def test_of_disputes_each_has_their_part(service: Service) -> None:
         "GetDispute": {"player", "operator", "auditor"},
         "ListDisputes": {"player", "operator", "auditor"},
         "RuleOnDispute": {"auditor"},
-        "SignOffRuling": {"operator"},
+        "DecideCorrection": {"operator"},
     }
     assert {method.name for method in DISPUTE.methods} == set(parts)
     for method in DISPUTE.methods:

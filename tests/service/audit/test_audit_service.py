@@ -106,7 +106,7 @@ async def test_ids_and_numbers_are_checked(auditor: Caller) -> None:
         await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=2**63))
     for seconds in (-1, 2**60):
         request = api.VerifyPayoutsRequest()
-        request.opened_since.seconds = seconds
+        request.start_time.seconds = seconds
         async with refused(malformed):
             await auditor.VerifyPayouts(request).read()
 
@@ -148,7 +148,7 @@ async def test_the_state_at_any_version_has_every_card_once(
             table = [
                 card
                 for pair in state.view.table
-                for card in (pair.attack_card, pair.defence_card)
+                for card in (pair.attack_card, pair.defence.card)
                 if card
             ]
             cards = [card for seat in state.seats for card in seat.hand]
@@ -161,7 +161,7 @@ async def test_the_state_at_any_version_has_every_card_once(
 
     newest = await auditor.GetStateAt(api.GetStateAtRequest(match_id=match_id))
     assert newest.state.view.version == len(played.records)
-    async with refused(ErrorReason.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD):
+    async with refused(ErrorReason.ERROR_REASON_VERSION_BEYOND_HEAD):
         await auditor.GetStateAt(
             api.GetStateAtRequest(match_id=match_id, version=len(played.records) + 1)
         )
@@ -249,8 +249,8 @@ async def test_payouts_of_many_matches_add_up(service: Service, auditor: Caller)
     assert summary.ledger.issued_coins == summary.ledger.available_coins
 
     none = api.VerifyPayoutsRequest()
-    none.opened_since.GetCurrentTime()
-    none.opened_since.seconds += 10 * 365 * 86_400
+    none.start_time.GetCurrentTime()
+    none.start_time.seconds += 10 * 365 * 86_400
     _, _, summary = await verified(auditor, none)
     assert summary.matches_judged == 0
 
@@ -366,7 +366,7 @@ async def test_checkpoints_and_proofs_between_any_two(service: Service, auditor:
         answer = await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=size))
         heads[size] = checkpoint.verify_checkpoint(answer.checkpoint, key)
         assert heads[size].size == size
-        assert answer.HasField("signed_at")
+        assert answer.HasField("sign_time")
     for old in heads.values():
         answer = await auditor.GetCheckpoint(api.GetCheckpointRequest(since_tree_size=old.size))
         new = checkpoint.verify_checkpoint(answer.checkpoint, key)

@@ -60,7 +60,7 @@ async def test_R14_2_bots_alone_play_a_match_to_its_end(playing: Playing, seats:
     moves = [record for record in records if record.actor_kind == ActorKind.ACTOR_KIND_BOT]
     assert not any(record.actor_id or record.request_id for record in moves)
     assert not any(record.event.HasField("timed_out") for record in records)
-    deeds = {record.time.ToNanoseconds() for record in moves}
+    deeds = {record.event_time.ToNanoseconds() for record in moves}
     assert replica.engine.matches.counters.bot_moves == len(deeds)
 
 

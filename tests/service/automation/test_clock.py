@@ -36,7 +36,7 @@ DAY_S = 86_400
 
 def check_timeouts(records: list[Record], turn_s: float) -> int:
     """Every deadline acted once: not before its time, and the server's act follows. How many."""
-    times = {record.version: record.time.ToDatetime() for record in records}
+    times = {record.version: record.event_time.ToDatetime() for record in records}
     found = 0
     for record in records:
         if not record.event.HasField("timed_out"):

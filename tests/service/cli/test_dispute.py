@@ -98,22 +98,22 @@ def test_a_complaint_is_rejected_by_the_evidence(office: Office) -> None:
     assert "Verdict" not in to_player
 
 
-def test_coins_move_when_an_operator_signs_off(office: Office) -> None:
+def test_coins_move_when_an_operator_approves(office: Office) -> None:
     dispute = office.open("--payout")
     coins = ("--correct", f"{LOSER}=+30", "--correct", f"{WINNER}=-30")
     ruling = office.said("olga", "rule", dispute, "upheld", "--reason", "so", *coins)
-    assert ruling == f"{dispute}: awaiting sign off, version 2\n"
-    waiting = office.said("otto", "list", "--role", "operator", "--status", "awaiting-sign-off")
+    assert ruling == f"{dispute}: correction pending, version 2\n"
+    waiting = office.said("otto", "list", "--role", "operator", "--status", "correction-pending")
     assert waiting.startswith(dispute)
-    declined = office.said("otto", "sign", dispute, "--decline", "--reason", "look again")
+    declined = office.said("otto", "decide", dispute, "decline", "--reason", "look again")
     assert declined == f"{dispute}: open, version 3\n"
     office.said("olga", "rule", dispute, "upheld", "--reason", "so", *coins)
-    signed = office.said("otto", "sign", dispute, "--reason", "checked", "--at", "4")
+    signed = office.said("otto", "decide", dispute, "approve", "--reason", "checked", "--at", "4")
     assert signed == f"{dispute}: upheld, version 5\n"
     shown = office.said("olga", "show", dispute)
     assert f"rules: upheld, coins {LOSER} +30, {WINNER} -30: so\n" in shown
     assert "otto declines: look again\n" in shown
-    assert "otto signs off: checked\n" in shown
+    assert "otto approves the correction: checked\n" in shown
 
 
 def test_what_is_refused_is_said_in_a_sentence(office: Office) -> None:
@@ -122,7 +122,7 @@ def test_what_is_refused_is_said_in_a_sentence(office: Office) -> None:
     for who, arguments, words in (
         (WINNER, rule, "played in this match"),
         ("olga", (*rule, "--correct", f"{LOSER}=5"), "corrections"),
-        ("otto", ("sign", dispute, "--reason", "so"), "ruling"),
+        ("otto", ("decide", dispute, "approve", "--reason", "so"), "ruling"),
     ):
         done = office.run(who, *arguments)
         assert done.returncode == 1

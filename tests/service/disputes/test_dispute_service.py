@@ -32,7 +32,8 @@ from tests.service.serving import Caller, Service, serving
 from tests.service.stored_matches import store_match
 
 REASON = ErrorReason
-OPEN, WAITING = api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_AWAITING_SIGN_OFF
+DECLINED = api.CORRECTION_DECISION_DECLINED
+OPEN, WAITING = api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PENDING
 UPHELD, REJECTED = api.DISPUTE_STATUS_UPHELD, api.DISPUTE_STATUS_REJECTED
 NO_END = 31_536_000
 """Of the matches of the tests, which ended when they were drawn: a window that is still open."""
@@ -103,17 +104,17 @@ class Court:
         )
         return (await self.auditor.RuleOnDispute(request)).dispute  # type: ignore[no-any-return]
 
-    async def sign(self, dispute: api.Dispute, who: Caller | None = None, **fields: Any) -> Any:
-        request = api.SignOffRulingRequest(
+    async def decide(self, dispute: api.Dispute, who: Caller | None = None, **fields: Any) -> Any:
+        request = api.DecideCorrectionRequest(
             **{
                 "request_id": str(uuid4()),
                 "dispute_id": dispute.dispute_id,
-                "approve": True,
+                "decision": api.CORRECTION_DECISION_APPROVED,
                 "reason": "checked",
                 **fields,
             }
         )
-        return (await (who or self.operator).SignOffRuling(request)).dispute
+        return (await (who or self.operator).DecideCorrection(request)).dispute
 
     async def get(self, who: Caller, dispute: api.Dispute) -> api.GetDisputeResponse:
         request = api.GetDisputeRequest(dispute_id=dispute.dispute_id)
@@ -162,10 +163,10 @@ async def test_coins_are_put_right_by_auditor_and_operator_together(court: Court
     assert ruled.status == WAITING
     assert (await court.coins(LOSER), await court.coins(WINNER)) == before
 
-    declined = await court.sign(ruled, approve=False, reason="not so much")
+    declined = await court.decide(ruled, decision=DECLINED, reason="not so much")
     assert (declined.status, declined.HasField("ruled")) == (OPEN, False)
     ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(30))
-    done = await court.sign(ruled)
+    done = await court.decide(ruled)
     assert done.status == UPHELD
     after = await court.coins(LOSER), await court.coins(WINNER)
     assert after == (before[0] + 30, before[1] - 30)
@@ -185,7 +186,7 @@ async def test_coins_are_put_right_by_auditor_and_operator_together(court: Court
 
 async def test_the_match_is_judged_as_before_after_a_correction(court: Court) -> None:
     dispute = await court.open(payout=api.PayoutComplaint())
-    await court.sign(await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(1)))
+    await court.decide(await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(1)))
     [match] = await court.service.store.archive.read([UUID(court.match_id)])
     report = judge(match).report
     assert report.ok, report.findings
@@ -195,9 +196,9 @@ async def test_coins_that_are_gone_cannot_be_corrected(court: Court) -> None:
     dispute = await court.open(payout=api.PayoutComplaint())
     ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(2**39))
     async with refused(REASON.ERROR_REASON_CORRECTION_NOT_COVERED):
-        await court.sign(ruled)
+        await court.decide(ruled)
     assert (await court.get(court.operator, dispute)).dispute.status == WAITING
-    assert (await court.sign(ruled, approve=False)).status == OPEN
+    assert (await court.decide(ruled, decision=DECLINED)).status == OPEN
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,7 @@ async def test_corrections_are_held_against_the_rulings(
     other = await court.open(version=9)
     await court.rule(other)
     ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(30))
-    await court.sign(ruled)
+    await court.decide(ruled)
     state = await ledger_state(court.service.store)
     assert state.ok
     assert not state.wrong_matches
@@ -328,7 +329,7 @@ async def test_roles(court: Court) -> None:
             await who.RuleOnDispute(api.RuleOnDisputeRequest(dispute_id=dispute.dispute_id))
     for who in (court.loser, court.auditor):
         async with refused(denied):
-            await court.sign(dispute, who)
+            await court.decide(dispute, who)
 
 
 async def test_a_dispute_is_its_players_own(court: Court) -> None:
@@ -353,14 +354,14 @@ async def test_who_sat_at_the_match_sees_no_evidence_and_decides_nothing(court: 
     court.auditor = honest
     ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(1))
     async with refused(own):
-        await court.sign(ruled, court.caller(LOSER, "operator"))
+        await court.decide(ruled, court.caller(LOSER, "operator"))
     async with refused(REASON.ERROR_REASON_OWN_RULING):
-        await court.sign(ruled, court.caller("olga", "operator"))
+        await court.decide(ruled, court.caller("olga", "operator"))
 
 
 async def test_refusals_to_open(court: Court) -> None:
     for fields, reason in (
-        ({"version": 10_000}, REASON.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD),
+        ({"version": 10_000}, REASON.ERROR_REASON_VERSION_BEYOND_HEAD),
         ({"match_id": str(uuid4())}, REASON.ERROR_REASON_MATCH_NOT_FOUND),
         ({"version": 0}, REASON.ERROR_REASON_MALFORMED_FIELD),
         ({"reason": " "}, REASON.ERROR_REASON_MALFORMED_FIELD),
@@ -408,9 +409,9 @@ async def test_a_repeated_request_acts_once(court: Court) -> None:
     ruled = await court.rule(dispute, **ruling)
     assert await court.rule(dispute, **ruling) == ruled
     before = await court.coins(LOSER)
-    signature: dict[str, Any] = {"request_id": str(uuid4())}
-    done = await court.sign(ruled, **signature)
-    assert await court.sign(ruled, **signature) == done
+    decision: dict[str, Any] = {"request_id": str(uuid4())}
+    done = await court.decide(ruled, **decision)
+    assert await court.decide(ruled, **decision) == done
     assert await court.coins(LOSER) == before + 5
 
     reused = REASON.ERROR_REASON_REQUEST_ID_REUSED
@@ -419,7 +420,7 @@ async def test_a_repeated_request_acts_once(court: Court) -> None:
     async with refused(reused):
         await court.rule(dispute, **{**ruling, "corrections": swap(6)})
     async with refused(reused):
-        await court.sign(ruled, reason="something else", **signature)
+        await court.decide(ruled, reason="something else", **decision)
     assert await court.open(request_id=request_id) == dispute  # as it was then
 
 

@@ -215,7 +215,7 @@ async def test_C16_versions_order_events_when_the_clock_goes_back(playing: Playi
         player, view = await mover(players, match_id)
         await player.play(match_id, easy_move(view))
     records = await log_of(replica.store, match_id)
-    times = [record.time.ToNanoseconds() for record in records]
+    times = [record.event_time.ToNanoseconds() for record in records]
     assert times == sorted(times)
     await folded(replica.store, match_id)
 

@@ -10,7 +10,8 @@ import pytest
 
 from durak.v1 import match_service_pb2 as api
 from durak.v1.errors_pb2 import ErrorReason
-from durak.v1.match_service_pb2 import BestResult, ReviewVerdict
+from durak.v1.match_service_pb2 import ReviewVerdict
+from durak.v1.table_pb2 import EndgameResult
 from eventstore import Append, EventStore, first_hash
 from tests.domain.endgame_tables import ending
 from tests.domain.tables import TAKE, Table, move_of
@@ -66,11 +67,13 @@ async def test_a_win_given_away_is_told_with_the_better_move(playing: Playing) -
     assert first.move == move_of(table.match, "6♣")
     assert first.version == moves[1].version - 1
     assert first.verdict == ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
-    assert first.before == BestResult.BEST_RESULT_WIN
-    assert first.after == BestResult.BEST_RESULT_LOSS
+    assert first.before == EndgameResult.ENDGAME_RESULT_WIN
+    assert first.after == EndgameResult.ENDGAME_RESULT_LOSS
     assert first.better_move == right
     for move in moves[1:]:
-        result = BestResult.BEST_RESULT_WIN if move.seat else BestResult.BEST_RESULT_LOSS
+        result = (
+            EndgameResult.ENDGAME_RESULT_WIN if move.seat else EndgameResult.ENDGAME_RESULT_LOSS
+        )
         assert move.verdict == ReviewVerdict.REVIEW_VERDICT_KEPT
         assert move.before == move.after == result
         assert move.WhichOneof("better") is None

@@ -152,7 +152,7 @@ async def test_errors_are_those_of_the_unary_calls(playing: Playing) -> None:
     nowhere = await session.ask(watch=watch_of(new_id()))
     assert reason_of(nowhere.error) == reasons.ERROR_REASON_MATCH_NOT_FOUND
     beyond = await session.ask(watch=watch_of(match_id, after=9))
-    assert reason_of(beyond.error) == reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD
+    assert reason_of(beyond.error) == reasons.ERROR_REASON_VERSION_BEYOND_HEAD
     await session.close()
 
 

@@ -161,7 +161,7 @@ async def test_a_watch_beyond_the_head_is_refused(playing: Playing) -> None:
     replica = await playing.replica()
     ann, bob = await pair(playing, replica)
     match_id = await seated([ann, bob])
-    async with refused(reasons.ERROR_REASON_AFTER_VERSION_BEYOND_HEAD):
+    async with refused(reasons.ERROR_REASON_VERSION_BEYOND_HEAD):
         await ann.watch(match_id, after=5).read()
     assert [event.version for event in await take_until_caught_up(ann.watch(match_id, 4))] == []
 

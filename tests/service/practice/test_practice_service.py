@@ -13,7 +13,7 @@ from grpc import StatusCode, aio
 from domain.cards import card_name
 from durak.v1 import practice_service_pb2 as api
 from durak.v1.cards_pb2 import CARD_9C, CARD_AH, CARD_AS
-from durak.v1.table_pb2 import AttackMove, DefendMove, Move
+from durak.v1.table_pb2 import AttackMove, DefendMove, EndgameResult, Move
 from service.practice.puzzles import read_puzzles
 from service.text.localisation import LANGUAGES
 from tests.service.without_token import practice, public_services, refused, speaking
@@ -74,20 +74,20 @@ async def test_a_puzzle_shows_the_position_and_says_that_the_hand_is_open(
     assert "In a match you would have to remember" in puzzle.open_hand_note
     assert [card_name(card) for card in puzzle.view.hand] == ["6♠"]
     assert puzzle.view.stock_count == 0
-    assert not puzzle.view.HasField("deadline")
+    assert not puzzle.view.HasField("deadline_time")
     assert [choice.text for choice in puzzle.choices] == ["Beat A♥ with 6♠", "Take"]
     assert puzzle.choices[0].move.defend.attack_card == CARD_AH
 
 
 async def test_seed_000_the_same_answer_comes_to_two_ends(channel: aio.Channel) -> None:
-    for puzzle_id, outcome, last in (
-        ("last-trump-draw", api.PUZZLE_OUTCOME_DRAW, "A draw."),
-        ("last-trump-win", api.PUZZLE_OUTCOME_WIN, "The opponent is the durak."),
+    for puzzle_id, result, last in (
+        ("last-trump-draw", EndgameResult.ENDGAME_RESULT_DRAW, "A draw."),
+        ("last-trump-win", EndgameResult.ENDGAME_RESULT_WIN, "The opponent is the durak."),
     ):
         choice = (await puzzle_of(channel, puzzle_id)).choices[0]
         answer = await try_choice(channel, puzzle_id, choice)
         assert answer.right
-        assert answer.outcome == answer.best_outcome == outcome
+        assert answer.result == answer.best_result == result
         assert answer.steps[0].text == "You beat A♥ with 6♠."
         assert answer.steps[-1].text == last
         assert answer.steps[-1].event.event.HasField("finished")
@@ -100,15 +100,15 @@ async def test_a_wrong_choice_says_what_it_misses(channel: aio.Channel) -> None:
     assert choice.text == "Взять"
     answer = await try_choice(channel, "last-trump-draw", choice, "ru")
     assert not answer.right
-    assert answer.outcome == api.PUZZLE_OUTCOME_LOSS
-    assert answer.best_outcome == api.PUZZLE_OUTCOME_DRAW
+    assert answer.result == EndgameResult.ENDGAME_RESULT_LOSS
+    assert answer.best_result == EndgameResult.ENDGAME_RESULT_DRAW
     assert [step.text for step in answer.steps] == [
         "Вы говорите «беру».",
         "Вы забираете 1 карту.",
         "У соперника больше нет карт, он вышел.",
         "Вы в дураках.",
     ]
-    assert answer.outcome_text == "Вы проиграли."
+    assert answer.result_text == "Вы проиграли."
     assert answer.explanation.startswith("Если взять, у вас две карты")
 
 
@@ -120,7 +120,7 @@ async def test_waiting_is_a_choice_where_it_is_offered(channel: aio.Channel) -> 
     # it makes no event: what happens next is the defender's
     assert answer.steps[0].text == "The opponent beats 10♥ with K♥."
     assert [card_name(card) for card in answer.opponent_hand] == ["8♣", "Q♦", "K♠"]
-    assert answer.outcome_text == "With best play by both, you win from here."
+    assert answer.result_text == "With best play by both, you win from here."
     assert answer.continuation[-1].text == "The opponent is the durak."
 
 
@@ -136,7 +136,7 @@ async def test_everything_is_said_in_the_language(channel: aio.Channel, language
         texts = [summary.title, puzzle.situation, puzzle.question, puzzle.open_hand_note]
         for choice in puzzle.choices:
             answer = await try_choice(channel, summary.puzzle_id, choice, language)
-            texts += [choice.text, answer.outcome_text, answer.explanation]
+            texts += [choice.text, answer.result_text, answer.explanation]
             texts += [step.text for step in (*answer.steps, *answer.continuation)]
         for text in texts:
             assert text.strip() == text != ""

@@ -130,7 +130,7 @@ def hostile() -> Transcript:
     opened = TableOpened(settings=settings, owner_id=STEERING, rules_version=STEERING)
     record = Record(match_id=TOLD.match_id, version=1, actor_kind=ACTOR_KIND_BOT)
     record.actor_id = STEERING
-    record.time.seconds = 2**62
+    record.event_time.seconds = 2**62
     record.event.table_opened.CopyFrom(opened)
     seat = Record(match_id=TOLD.match_id, version=7)
     seat.event.seat_taken.display_name = seat.event.seat_taken.player_id = STEERING

@@ -17,7 +17,7 @@ seat-reserved = This seat is kept for the player who had it before. Take your ow
 own-match = You have played in this match, so you may not see it open. Leave it to another auditor.
 
 match-not-found = There is no such match. Check the link or the number.
-after-version-beyond-head = The match has not come that far yet. Watch it from a move that you have already seen.
+version-beyond-head = The match has not come that far yet. Watch it from a move that you have already seen.
 stale-version = The table has changed in the meantime. Look at it again and decide anew.
 puzzle-not-found = There is no such puzzle. Choose one from the list.
 checkpoint-not-found = There is no checkpoint of that size. Ask for the newest one.
@@ -76,7 +76,7 @@ dispute-too-late = This match could be disputed until { $until }. Nothing can be
 too-many-disputes = You have enough disputes open about this match. Wait until they are decided.
 no-stake = This table had no stake, so nothing was paid out. Name the move that you complain of.
 dispute-not-open = This dispute has been decided already. Look at the ruling.
-ruling-not-waiting = No ruling waits for your signature here. Look at the dispute again.
+correction-not-pending = No correction waits for a decision here. Look at the dispute again.
 correction-unbalanced = These corrections cannot be made. Let them add up to nothing, between the players of the match.
 correction-not-covered = { $player_id } has { $balance_coins } coins, and { $needed_coins } are needed. Decline, so that the auditor can rule anew.
 own-ruling = You made this ruling yourself. Leave it to another operator.

@@ -30,6 +30,7 @@ from domain.match.state import (
     NOBODY,
     Due,
     State,
+    has_seat,
 )
 from domain.match.table import Table
 from durak.v1.events_pb2 import (
@@ -161,13 +162,15 @@ class Match(State):
         settings = event.settings
         if not 2 <= settings.seats <= settings.deck // HAND_SIZE or settings.deck not in DECKS:
             self._corrupt("no table that can be dealt")  # R2.1
+        if min(settings.turn_timer_seconds, settings.stake_coins, event.idle_limit_seconds) < 0:
+            self._corrupt("a setting is negative")
         self.table = Table.opened(self.match_id, event)
         self.opened_us = self.time_us
         self._restart_clock()
 
     def _on_seat_taken(self, event: SeatTaken) -> None:
         seats = self.table.seats
-        if self.phase != PHASE_WAITING or event.seat >= len(seats) or seats[event.seat]:
+        if self.phase != PHASE_WAITING or not 0 <= event.seat < len(seats) or seats[event.seat]:
             self._corrupt(f"seat {event.seat} is not free")
         self.table = self.table.seated(event)
         if self.table.is_full:
@@ -175,7 +178,7 @@ class Match(State):
 
     def _on_seat_vacated(self, event: SeatVacated) -> None:
         seats = self.table.seats
-        if self.phase != PHASE_WAITING or event.seat >= len(seats) or not seats[event.seat]:
+        if self.phase != PHASE_WAITING or not 0 <= event.seat < len(seats) or not seats[event.seat]:
             self._corrupt(f"seat {event.seat} cannot be given up")
         self.table = self.table.vacated(event.seat)
 
@@ -192,7 +195,7 @@ class Match(State):
             or [hand.seat for hand in event.hands] != list(range(seats))
             or any(len(hand) != HAND_SIZE for hand in hands)
             or event.trump_card != cards[-1]
-            or event.first_attacker >= seats
+            or not 0 <= event.first_attacker < seats
         ):
             self._corrupt("no deal of this deck to these seats")
         self.phase = PHASE_PLAYING
@@ -264,7 +267,7 @@ class Match(State):
             if seat != self.attacker:
                 self._corrupt(f"seat {seat} led out of turn")
             ranks = ALL_CARDS  # R4.1
-        elif not self.throwers >> seat & 1 or len(self.attacks) >= self.cap:
+        elif not has_seat(self.throwers, seat) or len(self.attacks) >= self.cap:
             self._corrupt(f"seat {seat} may not throw in")
         self._lay(seat, card)
         self.attacks.append(card)
@@ -305,7 +308,7 @@ class Match(State):
     def _on_passed(self, event: Passed) -> None:
         seat = event.seat
         open_attack = self.unbeaten and not self.taking
-        if not self.attacks or open_attack or not self.awaited() >> seat & 1:
+        if not self.attacks or open_attack or not has_seat(self.awaited(), seat):
             self._corrupt(f"seat {seat} passed where no pass was awaited")
         self._acted(seat)
         self.passed |= 1 << seat
@@ -332,7 +335,7 @@ class Match(State):
     def _on_challenged(self, event: Challenged) -> None:
         accuser = event.seat
         accused = self.player_of(event.play_version)
-        if accused in (None, accuser) or not self.in_play >> accuser & 1:
+        if accused in (None, accuser) or not has_seat(self.in_play, accuser):
             self._corrupt(f"seat {accuser} may not challenge version {event.play_version}")
         if event.upheld != (event.play_version in self.cheats):
             self._corrupt("the verdict of a challenge is wrong")
@@ -434,7 +437,7 @@ class Match(State):
 
     def _on_timed_out(self, event: TimedOut) -> None:
         seat = event.seat
-        if not self.table.turn_us or not self.on_clock() >> seat & 1:
+        if not self.table.turn_us or not has_seat(self.on_clock(), seat):
             self._corrupt(f"the time of seat {seat} ran out where it had none")
         self.timeouts[seat] += 1
         self.timed_out = seat
@@ -442,7 +445,7 @@ class Match(State):
 
     def _on_left(self, event: Left) -> None:
         seat = event.seat
-        if self.phase != PHASE_PLAYING or not self.in_play >> seat & 1:
+        if self.phase != PHASE_PLAYING or not has_seat(self.in_play, seat):
             self._corrupt(f"seat {seat} left a match where it is not in play")
         if (event.reason == LEFT_REASON_TIMEOUTS) != (self.timed_out == seat):
             self._corrupt(f"seat {seat} did not leave for the reason given")

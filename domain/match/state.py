@@ -303,6 +303,11 @@ _CLOCKWISE: Final = tuple(
 )
 
 
+def has_seat(seats: int, seat: int) -> bool:
+    """Return whether a seat, which can be any number of a record, is in a bit mask of seats."""
+    return seat >= 0 and bool(seats >> seat & 1)
+
+
 def _time_us(record: Record) -> int:
     return record.event_time.seconds * MICROSECONDS + record.event_time.nanos // 1000
 

@@ -8,6 +8,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from durak.v1 import audit_service_pb2 as api
 from service.rpc.validation import Faults
 
+_PAGE_RECORDS: Final = 500
 RECORDS_LIMIT: Final = 1_000
 TREE_SIZE_LIMIT: Final = 2**62
 
@@ -22,13 +23,14 @@ _OfMatch = (
 )
 
 
-def read_events(request: api.ReadEventsRequest) -> bytes:
-    """The match id; `page_size` is checked."""
+def read_events(request: api.ReadEventsRequest) -> tuple[bytes, int]:
+    """Check the fields; return the match id and the size of the page."""
     faults = Faults()
     match_id = faults.uuid("match_id", request.match_id)
-    faults.at_most("page_size", request.page_size, RECORDS_LIMIT)
+    faults.not_negative("after_version", request.after_version)
+    size = faults.page(request, default=_PAGE_RECORDS, limit=RECORDS_LIMIT)
     faults.check()
-    return match_id
+    return match_id, size
 
 
 def of_match(request: _OfMatch) -> bytes:

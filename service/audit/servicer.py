@@ -21,11 +21,10 @@ from service.judging.judge import judge
 from service.judging.messages import record_message, report_message, state_at
 from service.rpc.call import current_call
 from service.rpc.errors import refuse
+from service.rpc.page_tokens import seal_number, unseal_number
 
 Context = aio.ServicerContext[Any, Any]
 Proof = TypeVar("Proof")
-
-_PAGE_RECORDS: Final = 500
 
 
 class AuditService(api_grpc.AuditServiceServicer):
@@ -41,12 +40,18 @@ class AuditService(api_grpc.AuditServiceServicer):
         self, request: api.ReadEventsRequest, context: Context
     ) -> api.ReadEventsResponse:
         """A page of records as stored."""
-        match = await self._open(requests.read_events(request))
-        size = request.page_size or _PAGE_RECORDS
-        after = [one for one in match.records if one.version > request.after_version]
+        match_id, size = requests.read_events(request)
+        filters = match_id + request.after_version.to_bytes(4)
+        token = request.page_token
+        after = unseal_number(token, filters) if token else request.after_version
+        match = await self._open(match_id)
+        head = match.records[-1].version
+        page = [one for one in match.records if one.version > after][:size]
+        more = bool(page) and page[-1].version < head
         return api.ReadEventsResponse(
-            records=map(record_message, after[:size]),
-            head_version=match.records[-1].version,
+            records=map(record_message, page),
+            head_version=head,
+            next_page_token=seal_number(page[-1].version, filters) if more else "",
         )
 
     async def GetStateAt(

@@ -22,8 +22,8 @@ def open_dispute(request: api.OpenDisputeRequest) -> tuple[bytes, bytes]:
     match request.WhichOneof("about"):
         case None:
             faults.add("about", "is required: a version, or the payout")
-        case "version" if not request.version:
-            faults.add("version", "must be at least 1")
+        case "version":
+            faults.version("version", request.version)
     _reason(faults, request.reason)
     faults.check()
     return request_id, match_id
@@ -37,16 +37,16 @@ def get_dispute(request: api.GetDisputeRequest) -> bytes:
     return dispute_id
 
 
-def list_disputes(request: api.ListDisputesRequest) -> bytes | None:
-    """The match id, if it is filtered by."""
+def list_disputes(request: api.ListDisputesRequest) -> tuple[int, bytes | None]:
+    """Check the fields; return the size of the page, and the match id if there is one."""
     faults = Faults()
     faults.known("status", request.status, _STATUSES)
     match_id = faults.uuid("match_id", request.match_id) if request.match_id else None
     if request.opened_by:
         faults.player("opened_by", request.opened_by)
-    faults.page(request.page_size, request.page_token)
+    size = faults.page(request)
     faults.check()
-    return match_id
+    return size, match_id
 
 
 def rule_on_dispute(request: api.RuleOnDisputeRequest) -> Target:
@@ -80,7 +80,7 @@ def _target(
     return Target(
         faults.uuid("dispute_id", request.dispute_id),
         faults.uuid("request_id", request.request_id),
-        request.expected_version if request.HasField("expected_version") else None,
+        faults.expected_version(request),
     )
 
 

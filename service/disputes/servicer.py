@@ -24,7 +24,6 @@ from service.rpc.page_tokens import seal_time, unseal_time
 
 Context = aio.ServicerContext[Any, Any]
 
-_PAGE_SIZE: Final = 20
 _UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PENDING)
 
 
@@ -83,11 +82,10 @@ class DisputeService(api_grpc.DisputeServiceServicer):
     ) -> api.ListDisputesResponse:
         """A page of disputes, newest first."""
         caller = current_call().caller
-        match_id = requests.list_disputes(request)
+        size, match_id = requests.list_disputes(request)
         opened_by = request.opened_by if _sees_all(caller) else caller.subject
         filters = b"disputes" + bytes((request.status, len(match_id or b"")))
         filters += (match_id or b"") + opened_by.encode()
-        size = request.page_size or _PAGE_SIZE
         token = request.page_token
         rows = await self._store.disputes.list(
             statuses=[request.status] if request.status else None,

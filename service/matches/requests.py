@@ -111,16 +111,18 @@ def watch_match(request: api.WatchMatchRequest, prefix: str = "") -> bytes:
     """The match id."""
     faults = Faults(prefix)
     match_id = faults.uuid("match_id", request.match_id)
+    faults.not_negative("after_version", request.after_version)
     faults.check()
     return match_id
 
 
-def list_matches(request: api.ListMatchesRequest) -> None:
-    """Check `phase`, `page_size` and the length of `page_token`."""
+def list_matches(request: api.ListMatchesRequest) -> int:
+    """Check the fields; return the size of the page."""
     faults = Faults()
     faults.known("phase", request.phase, _PHASES)
-    faults.page(request.page_size, request.page_token)
+    size = faults.page(request)
     faults.check()
+    return size
 
 
 def session_watch(request: api.SessionWatch) -> tuple[bytes, bytes]:
@@ -128,6 +130,7 @@ def session_watch(request: api.SessionWatch) -> tuple[bytes, bytes]:
     faults = Faults("watch.")
     request_id = faults.uuid("request_id", request.request_id)
     match_id = faults.uuid("watch.match_id", request.watch.match_id)
+    faults.not_negative("watch.after_version", request.watch.after_version)
     faults.check()
     return request_id, match_id
 
@@ -144,5 +147,5 @@ def _target(faults: Faults, request: _Targeted) -> Target:
     return Target(
         faults.uuid("match_id", request.match_id),
         faults.uuid("request_id", request.request_id),
-        request.expected_version if request.HasField("expected_version") else None,
+        faults.expected_version(request),
     )

@@ -23,8 +23,6 @@ from service.rpc.page_tokens import make_token, read_token
 
 Context = aio.ServicerContext[Any, Any]
 
-_PAGE_SIZE: Final = 20
-_PAGE_SIZE_MAX: Final = 100
 
 
 class MatchService(api_grpc.MatchServiceServicer):
@@ -96,9 +94,8 @@ class MatchService(api_grpc.MatchServiceServicer):
         self, request: api.ListMatchesRequest, context: Context
     ) -> api.ListMatchesResponse:
         """A page of matches, newest first."""
-        requests.list_matches(request)
+        size = requests.list_matches(request)
         caller_id = current_call().caller.subject
-        size = request.page_size or _PAGE_SIZE
         after = read_token(request, caller_id)
         rows = await self._matches.store.list_matches(
             statuses=[request.phase] if request.phase else None,

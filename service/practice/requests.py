@@ -6,12 +6,13 @@ from service.rpc.validation import Faults, check_language, check_move
 PUZZLE_ID_LIMIT_CHARS = 64
 
 
-def list_puzzles(request: api.ListPuzzlesRequest) -> None:
-    """Check `language`, `page_size` and the length of `page_token`."""
+def list_puzzles(request: api.ListPuzzlesRequest) -> int:
+    """Check the fields; return the size of the page."""
     faults = Faults()
     check_language(faults, request.language)
-    faults.page(request.page_size, request.page_token)
+    size = faults.page(request)
     faults.check()
+    return size
 
 
 def get_puzzle(request: api.GetPuzzleRequest) -> None:

@@ -28,7 +28,6 @@ from service.rpc.errors import Refused, refuse
 
 Context = aio.ServicerContext[Any, Any]
 
-_PAGE_SIZE: Final = 20
 _RESULTS: Final = MappingProxyType(
     {
         Value.LOSS: EndgameResult.ENDGAME_RESULT_LOSS,
@@ -52,7 +51,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
     ) -> api.ListPuzzlesResponse:
         """A page of puzzles. A page token is the id of the last puzzle before the page."""
         self._public_calls.admit(context)
-        requests.list_puzzles(request)
+        size = requests.list_puzzles(request)
         language = request.language or current_call().language
         known = list(self._puzzles.by_id.values())
         first = 0
@@ -61,7 +60,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
                 fault = FieldFault("page_token", "is not from a page of this list")
                 raise refuse(reasons.ERROR_REASON_PAGE_TOKEN_INVALID, fault)
             first = 1 + known.index(self._puzzles.by_id[request.page_token])
-        after = first + (request.page_size or _PAGE_SIZE)
+        after = first + size
         page = known[first:after]
         return api.ListPuzzlesResponse(
             puzzles=[self._summary(puzzle, language) for puzzle in page],

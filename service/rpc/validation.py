@@ -6,7 +6,7 @@ numbers of the contract, cards are cards, texts and bytes are within their limit
 sensible is for the domain to say. On a session the paths begin with the name of the request.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from domain.match.refusal import FieldFault, Refusal
 from durak.v1 import errors_pb2 as reasons
@@ -16,6 +16,7 @@ from service.rpc.authentication import SUBJECT
 from service.rpc.errors import Refused
 from service.text.localisation import LANGUAGES
 
+PAGE_SIZE_DEFAULT = 20
 PAGE_SIZE_LIMIT = 100
 PAGE_TOKEN_LIMIT_CHARS = 512
 PRESET_LIMIT_CHARS = 64
@@ -27,6 +28,25 @@ _EXAMPLE_UUID = "01234567-89ab-4cde-8f01-23456789abcd"
 _CARDS = 52
 _DECKS = frozenset(Deck.values())
 _THROW_INS = frozenset(ThrowIn.values())
+
+
+class _Versioned(Protocol):
+    """A request with an optional `expected_version`."""
+
+    @property
+    def expected_version(self) -> int: ...
+
+    def HasField(self, name: Literal["expected_version"], /) -> bool: ...  # noqa: N802 - protobuf's
+
+
+class _Paged(Protocol):
+    """A request for one page of a list."""
+
+    @property
+    def page_size(self) -> int: ...
+
+    @property
+    def page_token(self) -> str: ...
 
 
 class Target(NamedTuple):
@@ -76,9 +96,27 @@ class Faults:
             self.add(path, "must be one of the named values" if number else "is required")
 
     def at_most(self, path: str, number: int, limit: int) -> None:
-        """A number that is not too large."""
+        """Check that a number is from 0 to `limit`."""
         if number > limit:
             self.add(path, f"must be at most {limit}")
+        self.not_negative(path, number)
+
+    def not_negative(self, path: str, number: int) -> None:
+        """Check that a number is 0 or more."""
+        if number < 0:
+            self.add(path, "must not be negative")
+
+    def version(self, path: str, number: int) -> None:
+        """Check that a number is the version of an event, from 1."""
+        if number < 1:
+            self.add(path, "must be at least 1" if number else "is required")
+
+    def expected_version(self, request: _Versioned) -> int | None:
+        """Return `expected_version`, or None if it is not set."""
+        if not request.HasField("expected_version"):
+            return None
+        self.not_negative("expected_version", request.expected_version)
+        return request.expected_version
 
     def length(self, path: str, value: str | bytes, limit: int) -> None:
         """A text (in characters) or bytes that are not too long."""
@@ -93,10 +131,20 @@ class Faults:
         elif not SUBJECT.fullmatch(player_id):
             self.add(path, "must be up to 255 printable ASCII characters without spaces")
 
-    def page(self, size: int, token: str) -> None:
-        """`page_size`, and the length of `page_token`."""
-        self.at_most("page_size", size, PAGE_SIZE_LIMIT)
-        self.length("page_token", token, PAGE_TOKEN_LIMIT_CHARS)
+    def page(
+        self,
+        request: _Paged,
+        *,
+        default: int = PAGE_SIZE_DEFAULT,
+        limit: int = PAGE_SIZE_LIMIT,
+    ) -> int:
+        """Check `page_size` and `page_token`; return how many rows the page has at most.
+
+        A larger `page_size` than `limit` means `limit` (AIP-158).
+        """
+        self.not_negative("page_size", request.page_size)
+        self.length("page_token", request.page_token, PAGE_TOKEN_LIMIT_CHARS)
+        return min(request.page_size or default, limit)
 
     def check(self) -> None:
         """Raise Refused MALFORMED_FIELD if anything was noted."""
@@ -115,8 +163,7 @@ def check_move(faults: Faults, move: Move) -> None:
         case "transfer":
             faults.card("move.transfer.card", move.transfer.card)
         case "challenge":
-            if not move.challenge.play_version:
-                faults.add("move.challenge.play_version", "is required")
+            faults.version("move.challenge.play_version", move.challenge.play_version)
         case None:
             faults.add("move", "is required: exactly one kind of move")
 

@@ -20,8 +20,9 @@ def get_rating(request: api.GetRatingRequest) -> None:
     faults.check()
 
 
-def list_ratings(request: api.ListRatingsRequest) -> None:
-    """Check `page_size` and the length of `page_token`."""
+def list_ratings(request: api.ListRatingsRequest) -> int:
+    """Check the fields; return the size of the page."""
     faults = Faults()
-    faults.page(request.page_size, request.page_token)
+    size = faults.page(request)
     faults.check()
+    return size

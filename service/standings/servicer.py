@@ -23,7 +23,6 @@ from service.standings.scorekeeper import day_of, numbers_of
 
 Context = aio.ServicerContext[Any, Any]
 
-_PAGE_SIZE: Final = 20
 _FILTERS: Final = b"ratings"
 _POINTS_BYTES: Final = 4
 
@@ -87,8 +86,7 @@ class StandingsService(api_grpc.StandingsServiceServicer):
         self, request: api.ListRatingsRequest, context: Context
     ) -> api.ListRatingsResponse:
         """A page of all ratings, the most points first."""
-        requests.list_ratings(request)
-        size = request.page_size or _PAGE_SIZE
+        size = requests.list_ratings(request)
         rows = await self._standings.ratings(
             after=_read_token(request.page_token), limit=size + 1
         )  # one more tells whether there is another page

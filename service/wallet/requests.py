@@ -4,11 +4,12 @@ from durak.v1 import wallet_service_pb2 as api
 from service.rpc.validation import Faults
 
 
-def list_transfers(request: api.ListTransfersRequest) -> None:
-    """Check `page_size` and the length of `page_token`."""
+def list_transfers(request: api.ListTransfersRequest) -> int:
+    """Check the fields; return the size of the page."""
     faults = Faults()
-    faults.page(request.page_size, request.page_token)
+    size = faults.page(request)
     faults.check()
+    return size
 
 
 def grant_coins(request: api.GrantCoinsRequest, limit_coins: int) -> bytes:

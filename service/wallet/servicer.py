@@ -19,7 +19,6 @@ from service.wallet import requests
 
 Context = aio.ServicerContext[Any, Any]
 
-_PAGE_SIZE: Final = 20
 _KINDS: Final = MappingProxyType(
     {
         TransferKind.STAKE: api.TRANSFER_KIND_STAKE,
@@ -52,14 +51,13 @@ class WalletService(api_grpc.WalletServiceServicer):
         self, request: api.ListTransfersRequest, context: Context
     ) -> api.ListTransfersResponse:
         """A page of the caller's transfers, newest first."""
-        requests.list_transfers(request)
+        size = requests.list_transfers(request)
         player_id = current_call().caller.subject
         filters = b"transfers" + player_id.encode()
         token = request.page_token
         before = unseal_number(token, filters) if token else None
         if before is None:
             await self._open_account(player_id)
-        size = request.page_size or _PAGE_SIZE
         page = await self._ledger.transfers(player_id, before=before, limit=size)
         # They are numbered from 1 without gaps.
         more = bool(page) and page[-1].number > 1

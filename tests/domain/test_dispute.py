@@ -101,7 +101,7 @@ def test_who_and_what_cannot() -> None:
         (MATCH, "clara", COMPLAINT, "NOT_SEATED"),
         (MATCH, "left", COMPLAINT, "NOT_SEATED"),
         (MATCH._replace(is_dealt=False), "anna", COMPLAINT, "MATCH_NOT_DEALT"),
-        (MATCH, "anna", beyond, "AFTER_VERSION_BEYOND_HEAD"),
+        (MATCH, "anna", beyond, "VERSION_BEYOND_HEAD"),
         (MATCH._replace(stake_coins=0), "anna", PAYOUT, "NO_STAKE"),
     ):
         assert reason(open_dispute(match, player_id, opened, ENDED_US, WEEK_S)) == expected

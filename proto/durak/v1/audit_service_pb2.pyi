@@ -57,22 +57,26 @@ class ReadEventsRequest(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     AFTER_VERSION_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match, a UUID."""
     after_version: _builtins.int
-    """Only records after this version; 0: from the first."""
+    """Only records after this version; 0: from the first. The same on each page."""
     page_size: _builtins.int
-    """How many at most, up to 1000; 0 is 500."""
+    """How many records at most. 0 means 500; more than 1000 means 1000."""
+    page_token: _builtins.str
+    """The `next_page_token` of the page before; empty for the first page."""
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
         after_version: _builtins.int = ...,
         page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_version", b"after_version", "match_id", b"match_id", "page_size", b"page_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_version", b"after_version", "match_id", b"match_id", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -122,8 +126,11 @@ class ReadEventsResponse(_message.Message):
 
     RECORDS_FIELD_NUMBER: _builtins.int
     HEAD_VERSION_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     head_version: _builtins.int
-    """The version of the match's last record: where it is not reached, ask again after the last one received."""
+    """The version of the match's last record at the time of the call."""
+    next_page_token: _builtins.str
+    """Give it as `page_token` for the next page. Empty on the last page."""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredRecord]:
         """In the order of their versions."""
@@ -133,10 +140,11 @@ class ReadEventsResponse(_message.Message):
         *,
         records: _abc.Iterable[Global___StoredRecord] | None = ...,
         head_version: _builtins.int = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head_version", b"head_version", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head_version", b"head_version", "next_page_token", b"next_page_token", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

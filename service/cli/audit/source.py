@@ -151,9 +151,9 @@ class Remote:
         while True:
             page = await self._client.call(self._stub.ReadEvents, request)
             found += page.records
-            if not page.records or found[-1].version >= page.head_version:
+            request.page_token = page.next_page_token
+            if not request.page_token:
                 return found
-            request.after_version = found[-1].version
 
     async def state(self, match_id: UUID, version: int) -> api.OpenState:
         """As the protocol says."""

@@ -29,8 +29,8 @@ STEP = 1 if os.environ.get("DURAK_AUDIT_EVERY_BYTE") else 97
 # Of what a record says, the rules and the other records prove nothing about these: only the
 # checkpoint does. (docs/transcript-format.md lists them.)
 UNPROVABLE = {
-    "time.seconds",  # as long as it stays in order, and no deadline hangs on it
-    "time.nanos",
+    "event_time.seconds",  # as long as it stays in order, and no deadline hangs on it
+    "event_time.nanos",
     "actor_id",  # of the one who opened a table, with the owner's id
     "request_id",
     "trace_id",

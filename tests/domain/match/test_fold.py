@@ -266,7 +266,7 @@ def test_the_server_does_for_a_seat_what_R10_2_says_and_nothing_else() -> None:
 
 def test_a_table_that_cannot_be_dealt_is_corrupt() -> None:
     record = Record(match_id=bytes(16), version=1)
-    for seats in (0, 1, 7, 4_294_967_295):
+    for seats in (-1, 0, 1, 7, 2**31 - 1):
         record.event.table_opened.settings.CopyFrom(table_settings(seats=seats))
         with pytest.raises(CorruptLogError):
             fold([record])

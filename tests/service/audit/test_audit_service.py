@@ -101,9 +101,9 @@ async def test_ids_and_numbers_are_checked(auditor: Caller) -> None:
         async with refused(ErrorReason.ERROR_REASON_MATCH_NOT_FOUND):
             await getattr(auditor, method)(request(match_id=str(uuid4())))
     async with refused(malformed):
-        await auditor.ReadEvents(api.ReadEventsRequest(match_id=str(uuid4()), page_size=1001))
+        await auditor.ReadEvents(api.ReadEventsRequest(match_id=str(uuid4()), page_size=-1))
     async with refused(malformed):
-        await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=2**63))
+        await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=2**63 - 1))
     for seconds in (-1, 2**60):
         request = api.VerifyPayoutsRequest()
         request.start_time.seconds = seconds

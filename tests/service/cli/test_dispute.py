@@ -112,7 +112,7 @@ def test_coins_move_when_an_operator_approves(office: Office) -> None:
     assert signed == f"{dispute}: upheld, version 5\n"
     shown = office.said("olga", "show", dispute)
     assert f"rules: upheld, coins {LOSER} +30, {WINNER} -30: so\n" in shown
-    assert "otto declines: look again\n" in shown
+    assert "otto declines the correction: look again\n" in shown
     assert "otto approves the correction: checked\n" in shown
 
 
@@ -122,7 +122,7 @@ def test_what_is_refused_is_said_in_a_sentence(office: Office) -> None:
     for who, arguments, words in (
         (WINNER, rule, "played in this match"),
         ("olga", (*rule, "--correct", f"{LOSER}=5"), "corrections"),
-        ("otto", ("decide", dispute, "approve", "--reason", "so"), "ruling"),
+        ("otto", ("decide", dispute, "approve", "--reason", "so"), "correction"),
     ):
         done = office.run(who, *arguments)
         assert done.returncode == 1

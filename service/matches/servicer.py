@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Any
 
 import grpc
 from grpc import aio
@@ -22,7 +22,6 @@ from service.rpc.limits import Limits
 from service.rpc.page_tokens import make_token, read_token
 
 Context = aio.ServicerContext[Any, Any]
-
 
 
 class MatchService(api_grpc.MatchServiceServicer):

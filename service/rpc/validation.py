@@ -36,7 +36,7 @@ class _Versioned(Protocol):
     @property
     def expected_version(self) -> int: ...
 
-    def HasField(self, name: Literal["expected_version"], /) -> bool: ...  # noqa: N802 - protobuf's
+    def HasField(self, name: Literal["expected_version"], /) -> bool: ...
 
 
 class _Paged(Protocol):

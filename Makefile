@@ -23,7 +23,7 @@ MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test bench lint format proto proto-baseline clean
+.PHONY: help setup serve demo test bench lint format proto docs proto-baseline clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -44,7 +44,7 @@ test: setup ## Run the tests on three processes; TESTS=tests/domain selects a pa
 bench: setup ## Run the benchmarks in about four minutes; standard output is one JSON object
 	@exec $(BIN)/python -m tests.bench $(ARGS)
 
-lint: setup ## Check style, types, the contract, the import contracts and the generated code
+lint: setup ## Check style, types, the contract, the import contracts, the generated code and docs
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -52,6 +52,7 @@ lint: setup ## Check style, types, the contract, the import contracts and the ge
 	$(BIN)/buf lint
 	$(BIN)/buf breaking --against $(BASELINE)
 	$(BIN)/python proto/generate.py --check
+	$(BIN)/python docs/generate.py --check
 
 format: setup ## Format the code and apply the automatic fixes of ruff
 	$(BIN)/ruff check --fix
@@ -59,6 +60,9 @@ format: setup ## Format the code and apply the automatic fixes of ruff
 
 proto: setup ## Generate the Python code of the contract from proto/durak/v1/*.proto
 	@$(BIN)/python proto/generate.py
+
+docs: setup ## Generate the parts of the docs that repeat the code
+	@$(BIN)/python docs/generate.py
 
 proto-baseline: setup ## Make the current contract the baseline of `buf breaking` (docs/adr/0003-contract-baseline.md)
 	$(BIN)/buf build --exclude-source-info -o $(BASELINE)

@@ -1,7 +1,7 @@
 """The settings of the service: environment variables `DURAK_…`, or keyword arguments.
 
-Every limit, interval and timeout of the service stands here with its default. Names end in their
-unit.
+Every limit, interval and timeout of the service is defined here, with its default. Names end in
+their unit. The docstrings are also the table in docs/operator.md (`make docs`).
 """
 
 from pathlib import Path
@@ -22,204 +22,230 @@ class Config(BaseSettings):
         env_prefix="DURAK_", frozen=True, extra="forbid", populate_by_name=True
     )
 
-    # Where things are.
+    # Addresses and folders.
     listen_host: str = "127.0.0.1"
-    """The address to listen on; `[::]` or `0.0.0.0` for all."""
+    """The address to listen on. `[::]` or `0.0.0.0` means all addresses."""
     listen_port: Annotated[int, Field(ge=0, le=65_535)] = 50_051
-    """The port; 0 lets the system choose."""
+    """The port. With 0 the system chooses one."""
     data_dir: Path = Path(".durak")
-    """Where the embedded Postgres and the development key live."""
+    """The folder of the embedded Postgres and the development key."""
     database_url: SecretStr | None = None
-    """The Postgres to use, migrated (`durak migrate`). Without it an embedded one is run."""
+    """The Postgres to use, migrated by `durak migrate`. Without it the service runs an embedded
+    one."""
 
     # TLS.
     tls_certificate: Path | None = None
-    """PEM file with the certificate chain. With `tls_key` the service speaks TLS alone."""
+    """PEM file with the certificate chain. With it and `DURAK_TLS_KEY` the service accepts only
+    TLS."""
     tls_key: Path | None = None
     """PEM file with the private key of the certificate."""
 
     # Tokens.
     token_issuer: str = "durak"  # noqa: S105 - a name
-    """What `iss` must be."""
+    """The required value of the claim `iss`."""
     token_audience: str = "durak"  # noqa: S105 - a name
-    """What `aud` must be, or contain."""
+    """The claim `aud` must be this value or a list that contains it."""
     token_jwks: str | None = None
-    """Path or address of the issuer's public keys. Without it a development key is made."""
+    """Path or http(s) address of the public keys of the issuer. Without it the service creates a
+    development key."""
     token_jwks_refresh_seconds: Seconds = 300.0
-    """How old the keys may get before they are read again."""
+    """Age at which the keys are read again."""
     token_jwks_retry_seconds: Seconds = 30.0
-    """How long after a look at the keys a token with an unknown key id may cause another."""
+    """Minimum time between two reads of the keys that are caused by tokens with an unknown key
+    id."""
     token_jwks_timeout_seconds: Seconds = 5.0
-    """How long reading the keys may take."""
+    """Timeout for reading the keys."""
     token_leeway_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
-    """How far the issuer's clock may be ahead of ours."""
+    """Accepted difference between the clocks of the issuer and the service."""
     token_cache_size: Count = 20_000
-    """How many verified tokens are remembered."""
+    """Maximum number of verified tokens in the cache."""
 
     # Limits of the calls.
     receive_limit_bytes: Count = 64 * 1024
-    """The largest message taken from a client."""
+    """Maximum size of a message from a client."""
     metadata_limit_bytes: Count = 16 * 1024
-    """The largest metadata taken from a client."""
+    """Maximum size of the metadata from a client."""
     connection_streams_limit: Count = 1_000
-    """Calls at once on one connection."""
+    """Maximum number of concurrent calls on one connection."""
     calls_limit: Count = 2_000
-    """Unary calls and commands of sessions running at once, in all. Beyond: OVERLOADED."""
+    """Maximum number of concurrent unary calls and session commands in total. More are refused
+    with OVERLOADED."""
     caller_calls_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 100.0
-    """How fast one caller may call for long; 0 is no limit. Beyond: RATE_LIMITED."""
+    """Sustained rate of calls of one caller. 0 means no limit. More are refused with
+    RATE_LIMITED."""
     caller_calls_burst: Count = 200
-    """How many calls one caller may make at once after a rest."""
+    """Number of calls that one caller may make in a burst after a pause."""
     seat_bot_calls: Count = 10
-    """As how many calls seating a bot counts: it plays on by itself."""
+    """Number of calls that one SeatBot counts as, because the bot then plays without calls."""
     callers_remembered: Count = 100_000
-    """For how many callers the rate is kept; beyond, who called longest ago is forgotten."""
+    """Maximum number of callers whose rate is tracked. The least recently active is dropped
+    first."""
     caller_watches_limit: Count = 32
-    """Watches and sessions that one caller may have open. Beyond: TOO_MANY_WATCHES."""
+    """Maximum number of open watches and sessions of one caller. More are refused with
+    TOO_MANY_WATCHES."""
     caller_tables_limit: Count = 16
-    """Tables that one player has opened, rematches included, and that still wait for players.
-    Beyond: TOO_MANY_TABLES. What other replicas let in at the same moment comes on top."""
+    """Maximum number of tables, including rematches, that one player has opened and that still
+    wait for players. More are refused with TOO_MANY_TABLES. Replicas that accept tables at the same
+    moment can exceed it slightly."""
     watches_limit: Count = 20_000
-    """Watches and sessions open in all. Beyond: OVERLOADED."""
+    """Maximum number of open watches and sessions in total. More are refused with OVERLOADED."""
     public_calls_limit: Count = 64
-    """Unary calls of callers without a token (practice, rules) at once. Beyond: OVERLOADED."""
+    """Maximum number of concurrent unary calls without a token (practice, rules). More are refused
+    with OVERLOADED."""
     public_calls_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 20.0
-    """How fast one network address may call practice and rules for long, without a token; 0 is no
-    limit. Beyond: RATE_LIMITED."""
+    """Sustained rate of calls without a token from one network address. 0 means no limit. More are
+    refused with RATE_LIMITED."""
     public_calls_burst: Count = 100
-    """How many such calls one network address may make at once after a rest."""
+    """Number of calls without a token that one network address may make in a burst after a
+    pause."""
     practice_attempts_remembered: Count = 1_000
-    """Choices in puzzles whose outcome is kept in memory."""
+    """Maximum number of puzzle attempts whose outcome is cached."""
     rule_sheets_remembered: Count = 512
-    """Rule sheets kept in memory, in whichever languages they were asked for."""
+    """Maximum number of rule sheets in the cache, counting each language."""
     public_streams_limit: Count = 256
-    """Open streams of callers without a token (health, reflection), in all. Beyond: OVERLOADED."""
+    """Maximum number of open streams without a token (health, reflection) in total. More are
+    refused with OVERLOADED."""
 
     # Connections.
     keepalive_interval_seconds: Seconds = 60.0
-    """How long a connection may be silent before the server asks whether it is alive."""
+    """Time without traffic after which the server sends a keepalive ping."""
     keepalive_timeout_seconds: Seconds = 20.0
-    """How long the answer may take before the connection counts as lost, with its calls."""
+    """Time to wait for the reply to a keepalive ping. Then the connection and its calls are
+    closed."""
     client_ping_least_seconds: Seconds = 10.0
-    """How often clients may ping; the guide for clients tells them 30 seconds."""
+    """Minimum interval between pings of a client. The guide for game clients recommends 30
+    seconds."""
 
-    # Life and end of the process.
+    # Readiness and shutdown.
     readiness_interval_seconds: Seconds = 2.0
-    """How often the database is asked whether it is there."""
+    """Interval of the readiness check of the database."""
     drain_seconds: Seconds = 10.0
-    """How long running commands may take when the service stops."""
+    """Time that running commands get to finish when the service stops."""
     session_grace_seconds: Seconds = 2.0
-    """How long the running commands of a session may take when its token expires."""
+    """Time that the running commands of a session get to finish when its token expires."""
 
     # Matches.
     live_matches_limit: Count = 10_000
-    """Matches held in memory; beyond, the one used longest ago is dropped and folded anew later."""
+    """Maximum number of matches in memory. The least recently used is dropped, and folded again
+    when it is needed."""
     conflict_retries: Count = 8
-    """How often a command is decided again because the match changed. Beyond: CONTENTION."""
+    """Maximum number of times that a command is decided again because the match changed. Then it
+    is refused with CONTENTION."""
     watch_queue_events: Count = 256
-    """Events that may wait for a slow watcher. Beyond: SLOW_WATCHER."""
+    """Maximum number of events waiting for a slow watcher. Then the watch ends with
+    SLOW_WATCHER."""
     watch_page_events: Count = 500
-    """Events that a watch reads from the log at a time while it catches up."""
+    """Number of events that a watch reads from the log per query while it catches up."""
     session_requests_limit: Count = 64
-    """Requests of a session that may be unanswered; beyond, no more are read from it."""
+    """Maximum number of unanswered requests of a session. The service reads no more until it has
+    answered some."""
     heartbeat_seconds: Seconds = 15.0
-    """How often a silent watch gets a sign of life."""
+    """Interval of heartbeats on a watch without events."""
     idle_limit_seconds: Annotated[int, Field(gt=0, le=31_536_000)] = 86_400
-    """How long a table without a timer waits for a seat, and for its players (R10.8)."""
+    """Time that a table without a timer waits for a move, and any table for its last player
+    (R10.8)."""
     sweep_interval_seconds: Seconds = 1.0
-    """How often the log is searched for matches whose time is up."""
+    """Interval of the search for matches with an expired deadline."""
     sweep_grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
-    """How long the replica that has a match in memory is given to see to it before others do."""
+    """Time after a deadline in which only the replica with the match in memory acts."""
     sweep_batch_matches: Count = 200
-    """How many matches one search finds; where there are more, another follows at once."""
+    """Maximum number of matches per search. If there are more, the next search follows
+    immediately."""
 
     # Audits.
     audit_processes: Annotated[int, Field(gt=0, le=64)] = 2
-    """Processes that judge side by side where an auditor verifies many matches."""
+    """Number of processes for audits of many matches."""
 
     # Disputes.
     dispute_window_seconds: Annotated[int, Field(gt=0, le=31_536_000)] = 604_800
-    """How long after the end of a match its players can open a dispute about it."""
+    """Time after the end of a match in which its players can open a dispute."""
     dispute_open_limit: Annotated[int, Field(gt=0, le=100)] = 3
-    """Undecided disputes of one player about one match. Beyond: TOO_MANY_DISPUTES."""
+    """Maximum number of undecided disputes of one player about one match. More are refused with
+    TOO_MANY_DISPUTES."""
 
     # Checkpoints (docs/operator.md).
     checkpoint_key: Path | None = None
-    """The file of the keys that checkpoints are signed with; `checkpoint-key` in the data folder
-    if not set. `durak key` makes and rotates them. Without the file nothing is signed."""
+    """File of the keys that sign checkpoints. The default is `checkpoint-key` in the data folder.
+    `durak key` creates and rotates keys. Without the file no checkpoint is signed."""
     checkpoint_interval_seconds: Seconds = 5.0
-    """How often ended matches are put into the tree and its head is signed."""
+    """Interval at which ended matches are added to the tree and its head is signed."""
     checkpoint_batch_matches: Count = 1_000
-    """How many matches go into the tree in one transaction."""
+    """Maximum number of matches added to the tree in one transaction."""
     checkpoint_folder: Path | None = None
-    """Where checkpoints are published: a folder that the database's keepers cannot write to."""
+    """Folder where checkpoints are published. Administrators of the database should have no write
+    access to it."""
     checkpoint_objects: Annotated[str, Field(pattern=r"^(s3|gs|az)://\w")] | None = None
-    """Where they are published too: an object path, `s3://…`, `gs://…` or `az://…`. Credentials
-    come from the environment, as `AWS_ACCESS_KEY_ID` and so on."""
+    """Object store where checkpoints are published: `s3://…`, `gs://…` or `az://…`. Credentials
+    come from the environment, such as `AWS_ACCESS_KEY_ID`."""
 
     # Bots.
     bot_delay_seconds: Annotated[float, Field(ge=0, le=60)] = 0.0
-    """How long a bot waits before it moves, so that people can follow."""
+    """Time that a bot waits before it moves, so that human players can follow."""
     bot_turn_seconds: Seconds = 5.0
-    """How long a bot's turn may take before other replicas look after it."""
+    """Time after which another replica makes the move of a bot."""
     bot_think_seconds: Seconds = 4.0
-    """How long a hard bot may think, waiting included; after that it moves as a normal one."""
+    """Maximum time for the move of a hard bot, including the time in the queue. Then it moves like
+    a normal bot."""
 
-    # Thinking: hard bots and reviews.
+    # Worker processes for hard bots and reviews.
     thinking_processes: Annotated[int, Field(gt=0, le=64)] = 2
-    """Processes that think, beside the one that answers calls, which goes before them."""
+    """Number of worker processes. They run at a lower priority than the process that answers
+    calls."""
     thoughts_limit: Count = 64
-    """Thoughts running and waiting. Beyond, a hard bot moves as a normal one, and a review is
-    refused as OVERLOADED."""
+    """Maximum number of running and waiting tasks of the workers. Beyond it a hard bot moves like a
+    normal bot and a review is refused with OVERLOADED."""
     reviews_limit: Count = 2
-    """Reviews made at the same time. Beyond: OVERLOADED."""
+    """Maximum number of concurrent reviews. More are refused with OVERLOADED."""
     review_positions: Count = 50_000
-    """Positions that the solver may visit before and after each move of a review."""
+    """Maximum number of positions that the solver visits before and after each move of a
+    review."""
     review_seconds: Seconds = 8.0
-    """How long a review may take; the moves that are left then are not decided."""
+    """Maximum time for a review. The remaining moves are reported as undecided."""
 
     # Coins.
     opening_balance_coins: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000
-    """What each player has to begin with, from when they first have to do with coins."""
+    """Coins that each player gets when their account is created, on the first use of coins."""
     grant_limit_coins: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
-    """The most coins that an operator can grant at once."""
+    """Maximum number of coins in one grant of an operator."""
 
-    # Standings. The numbers of the rating hold for matches counted from then on; `durak rebuild`
-    # counts all of them anew.
+    # Standings. A change of the rating values affects matches counted later. `durak rebuild` counts
+    # all matches again.
     rating_initial_points: Points = 1_000
     """The rating of a player before the first match."""
     rating_match_points: Annotated[int, Field(gt=0, le=1_000)] = 32
-    """The most points that one match gives or takes."""
+    """Maximum number of points that a player gains or loses in one match."""
     rating_scale_points: Annotated[int, Field(gt=0, le=100_000)] = 400
-    """How many points stronger a player is who is expected to win ten games of eleven."""
+    """Rating difference that gives a 10:1 expected score."""
     rating_easy_bot_points: Points = 800
-    """The strength of easy bots, as a rating."""
+    """The rating of easy bots."""
     rating_normal_bot_points: Points = 1_000
-    """The strength of normal bots, as a rating."""
+    """The rating of normal bots."""
     rating_hard_bot_points: Points = 1_200
-    """The strength of hard bots, as a rating."""
+    """The rating of hard bots."""
     rating_bot_day_points: Annotated[int, Field(ge=0, le=1_000_000)] = 50
-    """The most points that a player can win from bots on one day (UTC)."""
+    """Maximum number of points that a player can win against bots on one day (UTC)."""
     standings_interval_seconds: Seconds = 1.0
-    """How often ended matches are counted."""
+    """Interval at which ended matches are counted."""
     standings_settle_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
-    """How long a match waits to be counted, so that those that ended before it come first."""
+    """Time between the end of a match and its counting, so that matches that ended earlier are
+    counted first."""
     standings_batch_matches: Count = 500
-    """How many matches are counted in one transaction."""
+    """Maximum number of matches counted in one transaction."""
 
-    # What the operator sees.
+    # Logs, traces and metrics.
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least severe log lines written. `debug` has one for every call."""
+    """The least severe level that is logged. `debug` logs every call."""
     log_format: Literal["json", "console"] = "json"
-    """JSON lines, or lines in colour for a person at a terminal."""
+    """JSON lines, or coloured lines for a terminal."""
     otlp_endpoint: str | None = Field(
         default=None,
         validation_alias=AliasChoices("DURAK_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
     )
-    """Where traces and metrics go, by OTLP over gRPC. Without it nothing is sent anywhere."""
+    """Receiver of traces and metrics (OTLP over gRPC). Without it no telemetry is sent."""
     trace_sample_ratio: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """The share of calls traced, where the caller has not decided."""
+    """Share of calls that are traced if the caller has not decided."""
     metrics_interval_seconds: Seconds = 30.0
-    """How often metrics are sent."""
+    """Interval at which metrics are sent."""
 
     @model_validator(mode="after")
     def _whole_tls(self) -> "Config":
@@ -229,5 +255,5 @@ class Config(BaseSettings):
 
     @property
     def note_key_file(self) -> Path:
-        """Where the keys of the checkpoints are."""
+        """Return the file of the checkpoint keys."""
         return self.checkpoint_key or self.data_dir / "checkpoint-key"

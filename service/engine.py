@@ -14,6 +14,7 @@ from service.matches.live_matches import LiveMatches, system_now_us
 from service.matches.review import Reviews
 from service.matches.servicer import MatchService
 from service.matches.watch import Watches
+from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
 from service.rpc.telemetry import Telemetry
 from service.workers.pool import Thinkers
@@ -27,6 +28,7 @@ class Engine:
         store: EventStore,
         config: Config,
         limits: Limits,
+        failed_calls: FailedCalls,
         now_us: Callable[[], int] = system_now_us,
     ) -> None:
         """Wire it all together; `start` sets it going. Make it inside a running event loop."""
@@ -35,7 +37,9 @@ class Engine:
         self.desk = Desk(self.matches, limits)
         self.thinkers = Thinkers(config.thinking_processes, config.thoughts_limit)
         reviews = Reviews(self.matches, self.thinkers)
-        self.servicer = MatchService(self.matches, self.desk, self.watches, reviews, limits)
+        self.servicer = MatchService(
+            self.matches, self.desk, self.watches, reviews, limits, failed_calls
+        )
         self.bots = BotRunner(self.matches, self.thinkers)
         self.sweeper = Sweeper(self.matches, self.bots)
         self.matches.observers += [self.sweeper, self.bots]

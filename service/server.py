@@ -56,6 +56,7 @@ from service.practice.servicer import PracticeService
 from service.practice.texts import PracticeTexts
 from service.rpc.address_limits import PublicCalls
 from service.rpc.authentication import Authenticator, KeySource
+from service.rpc.errors import FailedCalls
 from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
@@ -117,12 +118,14 @@ async def running(config: Config) -> AsyncIterator[Running]:
         store = await stack.enter_async_context(await EventStore.open(dsn))
 
         limits = Limits(config)
-        telemetry.observe(limits)
-        engine = Engine(store, config, limits)
+        failed_calls = FailedCalls()
+        telemetry.observe(limits, failed_calls)
+        engine = Engine(store, config, limits, failed_calls)
         engine.observe(telemetry)
         interceptor = Interceptor(
             _authenticator(config, keys),
             limits,
+            failed_calls,
             telemetry,
             session_grace_seconds=config.session_grace_seconds,
             log_calls=config.log_level == "debug",

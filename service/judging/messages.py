@@ -93,7 +93,7 @@ def state_at(match: WholeMatch, version: int) -> api.OpenState:
     """The open table at a version. Raises Refused LOG_CORRUPT."""
     try:
         return open_state(fold(read_records(match.records[:version], first_hash(match.match_id))))
-    except (CorruptLogError, DecodeError) as error:
+    except CorruptLogError as error:
         raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match.match_id)) from error
 
 

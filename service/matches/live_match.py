@@ -158,7 +158,8 @@ class LiveMatch:
             return False
         try:
             records = read_records(stored, self._hash)
-        except CorruptLogError:
+        except CorruptLogError as error:
+            error.add_note(f"match {self.stream_id}")
             self._forget()
             raise
         hash_at = {record.version: record.hash for record in stored}
@@ -358,7 +359,8 @@ class LiveMatch:
         try:
             for record in records:
                 self.match.apply(record)
-        except CorruptLogError:
+        except CorruptLogError as error:
+            error.add_note(f"match {self.stream_id}")
             self._forget()
             raise
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from google.protobuf.message import DecodeError
+
 from domain.match.fold import CorruptLogError, Match
 from domain.match.view import set_time
 from durak.v1.events_pb2 import Event, Record
@@ -42,8 +44,16 @@ def read_records(stored: Sequence[StoredRecord], previous_hash: bytes) -> list[R
         link = next_hash(link, data)
         if link != there:
             raise CorruptLogError(f"the hash chain breaks at version {version}")
-        records.append(Record.FromString(data))
+        records.append(read_record(version, data))
     return records
+
+
+def read_record(version: int, data: bytes) -> Record:
+    """Parse a stored record. Raises CorruptLogError."""
+    try:
+        return Record.FromString(data)
+    except DecodeError as error:
+        raise CorruptLogError(f"version {version} is not a record") from error
 
 
 def by_command(records: Sequence[Record]) -> Iterator[list[Record]]:

@@ -18,6 +18,7 @@ from service.matches.review import Reviews
 from service.matches.session import Session
 from service.matches.watch import Watches
 from service.rpc.call import current_call
+from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
 from service.rpc.page_tokens import make_token, read_token
 
@@ -34,6 +35,7 @@ class MatchService(api_grpc.MatchServiceServicer):
         watches: Watches,
         reviews: Reviews,
         limits: Limits,
+        failed_calls: FailedCalls,
     ) -> None:
         """Serve these matches; see engine.py."""
         self._matches = matches
@@ -41,6 +43,7 @@ class MatchService(api_grpc.MatchServiceServicer):
         self._watches = watches
         self._reviews = reviews
         self._limits = limits
+        self._failed_calls = failed_calls
 
     async def OpenTable(
         self, request: api.OpenTableRequest, context: Context
@@ -135,7 +138,8 @@ class MatchService(api_grpc.MatchServiceServicer):
         self, request_iterator: AsyncIterator[bytes], context: Context
     ) -> None:
         """Commands and watches on one stream, both ways serialized."""
-        session = Session(self._desk, self._watches, self._limits, current_call())
+        call = current_call()
+        session = Session(self._desk, self._watches, self._limits, self._failed_calls, call)
         await _open(context)
         await session.run(request_iterator, context.write)
 

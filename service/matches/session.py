@@ -12,10 +12,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any
 
-import structlog
 from google.protobuf.message import DecodeError
 
-from domain.match.refusal import FieldFault, Refusal
+from domain.match.refusal import FieldFault
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.match_service_pb2 import (
     PlaySessionRequest,
@@ -29,22 +28,12 @@ from service.matches import requests
 from service.matches.desk import Desk
 from service.matches.watch import Watch, Watches
 from service.rpc.call import Call
-from service.rpc.errors import (
-    FLOODS,
-    Refused,
-    is_expected,
-    reason_name,
-    refuse,
-    refused_by,
-    status_of,
-)
+from service.rpc.errors import FailedCalls, Refused, refuse
 from service.rpc.limits import Limits
 
 Write = Callable[[bytes], Awaitable[None]]
 
 _LONGEST_PAUSE_SECONDS = 1.0
-
-_log = structlog.get_logger()
 
 _REQUEST_ID_TAG = bytes((PlaySessionResponse.REQUEST_ID_FIELD_NUMBER << 3 | 2,))
 _VIEW_TAG = bytes((PlaySessionResponse.VIEW_FIELD_NUMBER << 3 | 2,))
@@ -66,11 +55,19 @@ class _OpenWatch:
 class Session:
     """One PlaySession. Made for one call, and run once."""
 
-    def __init__(self, desk: Desk, watches: Watches, limits: Limits, call: Call) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        watches: Watches,
+        limits: Limits,
+        failed_calls: FailedCalls,
+        call: Call,
+    ) -> None:
         """Take commands to `desk` and watches to `watches`, for the caller of `call`."""
         self._desk = desk
         self._watches = watches
         self._limits = limits
+        self._failed_calls = failed_calls
         self._requests_limit = watches.config.session_requests_limit
         self._pause_seconds = min(limits.interval_seconds, _LONGEST_PAUSE_SECONDS)
         self._call = call
@@ -153,7 +150,8 @@ class Session:
     def _answered(self, request_id: str, answer: "asyncio.Future[TableView]") -> None:
         self._limits.end_call()
         if answer.cancelled():
-            self._refuse(request_id, refuse(reasons.ERROR_REASON_OVERLOADED))
+            # Nothing cancels an answer while its session is open.
+            self._refuse(request_id, RuntimeError("the answer to a command was cancelled"))
         elif (error := answer.exception()) is not None:
             self._refuse(request_id, error)
         else:
@@ -165,25 +163,8 @@ class Session:
 
     def _error(self, request_id: str, error: BaseException) -> bytes:
         assert isinstance(error, Exception)
-        refused = refused_by(error)
-        self._log_refusal(error, refused.refusal)
-        status = status_of(refused.refusal, self._call.language, refused.retry_after_seconds)
+        status = self._failed_calls.answer(error, self._call).status
         return PlaySessionResponse(request_id=request_id, error=status).SerializeToString()
-
-    def _log_refusal(self, error: Exception, refusal: Refusal) -> None:
-        facts = {
-            "method": self._call.method,
-            "reason": reason_name(refusal.reason),
-            "clause": refusal.clause,
-            "caller": self._call.caller.subject,
-            "trace_id": self._call.trace_id.hex(),
-        }
-        if not is_expected(error):
-            _log.error("call failed", exc_info=error, **facts)
-        elif refusal.reason in FLOODS:
-            _log.debug("call refused", **facts)
-        else:
-            _log.info("call refused", **facts)
 
     # --- watches --------------------------------------------------------------------------------
 

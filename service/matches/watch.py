@@ -19,6 +19,7 @@ from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import CaughtUp, Heartbeat, MatchEvent, WatchMatchResponse
 from durak.v1.table_pb2 import PHASE_ENDED
 from service.config import Config
+from service.matches.records import read_record
 from service.rpc.call import Caller
 from service.rpc.errors import refuse
 
@@ -210,7 +211,7 @@ class Watch:
                 if stored.version > live.match.version:
                     break  # another replica's; it comes when it is folded here
                 match = live.match
-                change = Change(Record.FromString(stored.record), match.trump_card)
+                change = Change(read_record(stored.version, stored.record), match.trump_card)
                 await send(change.encoded(match.table.seat_of(self._caller.subject)))
                 self.version = stored.version
 

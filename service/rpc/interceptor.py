@@ -19,20 +19,12 @@ from google.protobuf.message import DecodeError
 from grpc import aio
 
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.errors_pb2 import ErrorReason
 from service.rpc.authentication import Authenticator
 from service.rpc.authorization import ACCESS, Access, access_to, authorise
 from service.rpc.call import NOBODY, Call, Caller, enter_call
-from service.rpc.errors import (
-    FLOODS,
-    STATUS_KEY,
-    is_expected,
-    reason_name,
-    refuse,
-    refused_by,
-    status_of,
-)
+from service.rpc.errors import FailedCalls, refuse
 from service.rpc.limits import Limits
+from service.rpc.status import STATUS_KEY
 from service.rpc.stream_lifetime import MALFORMED, Lifetime, Requests
 from service.rpc.telemetry import Telemetry, Traced
 from service.text.localisation import negotiate
@@ -54,6 +46,7 @@ class Interceptor(aio.ServerInterceptor):
         self,
         authenticator: Authenticator,
         limits: Limits,
+        failed_calls: FailedCalls,
         telemetry: Telemetry,
         *,
         session_grace_seconds: float,
@@ -66,6 +59,7 @@ class Interceptor(aio.ServerInterceptor):
         """
         self.authenticator = authenticator
         self.limits = limits
+        self.failed_calls = failed_calls
         self.telemetry = telemetry
         self.session_grace_seconds = session_grace_seconds
         self.log_calls = log_calls
@@ -224,7 +218,7 @@ class Passage:
             self._caller = await interceptor.authenticator.authenticate(metadata)
             authorise(self._caller, frame.access)
         self._count_in(interceptor.limits, self._caller)
-        enter_call(Call(self._caller, self._language, self._traced.trace_id, frame.method))
+        enter_call(self._call())
         if request is MALFORMED:
             raise refuse(reasons.ERROR_REASON_MALFORMED_FIELD)
 
@@ -255,14 +249,17 @@ class Passage:
         if not isinstance(error, Exception):
             self._code = grpc.StatusCode.CANCELLED
             return True
-        refused = refused_by(error)
-        status = status_of(refused.refusal, self._language, refused.retry_after_seconds)
-        self._reason = reason_name(refused.refusal.reason)
-        self._code = _CODES[status.code]
+        if isinstance(error, aio.InternalError):  # a message was not sent: the client is gone
+            _log.debug("client gone", method=self._frame.method, caller=self._caller.subject)
+            self._code = grpc.StatusCode.CANCELLED
+            self._context.set_code(self._code)
+            return False
+        answer = self._frame.interceptor.failed_calls.answer(error, self._call())
+        self._reason = answer.reason
+        self._code = _CODES[answer.status.code]
         self._context.set_code(self._code)
-        self._context.set_details(status.message)
-        self._context.set_trailing_metadata(((STATUS_KEY, status.SerializeToString()),))
-        self._log_refusal(error, refused.refusal.reason, refused.refusal.clause)
+        self._context.set_details(answer.status.message)
+        self._context.set_trailing_metadata(((STATUS_KEY, answer.status.SerializeToString()),))
         # An error that came through a future is held by it, and it by a frame of the traceback.
         # With the frames of this call in it as well, gRPC would keep the call until the next
         # collection, and after a thousand of them take no more calls on the connection.
@@ -316,23 +313,8 @@ class Passage:
         else:
             limits.end_watch(self._caller.subject)
 
-    def _log_refusal(self, error: Exception, reason: ErrorReason.ValueType, clause: str) -> None:
-        facts = {
-            "method": self._frame.method,
-            "reason": self._reason,
-            "clause": clause,
-            "caller": self._caller.subject,
-            "trace_id": self._traced.trace_id.hex(),
-        }
-        if isinstance(error, aio.InternalError):  # a message did not get out: the client has gone
-            self._code, self._reason = grpc.StatusCode.CANCELLED, ""
-            _log.debug("client gone", **facts)
-        elif not is_expected(error):
-            _log.error("call failed", exc_info=error, **facts)
-        elif reason in FLOODS:
-            _log.debug("call refused", **facts)
-        else:
-            _log.info("call refused", **facts)
+    def _call(self) -> Call:
+        return Call(self._caller, self._language, self._traced.trace_id, self._frame.method)
 
 
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}

@@ -33,6 +33,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from service.config import Config
 from service.rpc.call import current_call
+from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
 
 _NAME: Final = "durak"
@@ -122,8 +123,8 @@ class Telemetry:
                 traced.span.set_status(trace.StatusCode.ERROR)
             traced.span.end()
 
-    def observe(self, limits: Limits) -> None:
-        """Report what runs at the moment, by the numbers that `limits` counts anyway."""
+    def observe(self, limits: Limits, failed_calls: FailedCalls) -> None:
+        """Report how many calls run and how many failed, by the numbers that are counted anyway."""
         self.gauge(
             "durak.calls.running",
             lambda: limits.calls,
@@ -131,6 +132,11 @@ class Telemetry:
         )
         self.gauge(
             "durak.watches.open", lambda: limits.watches, "Watches and sessions that are open."
+        )
+        self._meter.create_observable_counter(
+            "durak.calls.failed",
+            [lambda _: _by_reason(failed_calls.counts)],
+            description="Calls and session requests that failed, by the reason of the catalogue.",
         )
 
     def gauge(self, name: str, read: Callable[[], int], description: str) -> None:
@@ -147,6 +153,10 @@ class Telemetry:
             if provider is not None:
                 await asyncio.to_thread(provider.force_flush, _FLUSH_LIMIT_MS)
                 await asyncio.to_thread(provider.shutdown)
+
+
+def _by_reason(counts: Mapping[str, int]) -> list[Observation]:
+    return [Observation(count, {"reason": reason}) for reason, count in counts.items()]
 
 
 def _observing(read: Callable[[], int]) -> Callable[[CallbackOptions], list[Observation]]:

@@ -30,6 +30,7 @@ from eventstore import EmbeddedPostgres, EventStore, migrate
 from service.config import Config
 from service.engine import Engine
 from service.rpc.call import Call, Caller
+from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
 
 TABLES, MATCHES = 64, 5
@@ -49,7 +50,7 @@ async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
     await migrate(postgres.owner_dsn())
     config = Config(opening_balance_coins=1_000_000)
     async with await EventStore.open(postgres.app_dsn()) as store:
-        engine = Engine(store, config, Limits(config))
+        engine = Engine(store, config, Limits(config), FailedCalls())
         engine.start()
         try:
             await _round(engine, 1)  # warm up and open the accounts

@@ -33,7 +33,7 @@ from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import TableView
 from service.config import Config
-from service.rpc.errors import STATUS_KEY
+from service.rpc.status import STATUS_KEY
 from service.rpc.token_keys import DevelopmentKey
 from service.server import Running, running
 from tests.conftest import Database

@@ -31,7 +31,7 @@ from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase, TableView
 from eventstore import EmbeddedPostgres, EventStore, StoredRecord, TransferKind, verify
 from service.config import Config
-from service.rpc.errors import STATUS_KEY
+from service.rpc.status import STATUS_KEY
 from service.rpc.token_keys import DevelopmentKey
 from tests.service.frame import answer_of
 from tests.service.playing import easy_move

@@ -20,9 +20,10 @@ from service.config import Config
 from service.rpc.authentication import Authenticator
 from service.rpc.authorization import Access
 from service.rpc.call import Call, current_call
-from service.rpc.errors import STATUS_KEY
+from service.rpc.errors import FailedCalls
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
+from service.rpc.status import STATUS_KEY
 from service.rpc.telemetry import Telemetry
 from service.rpc.token_keys import DevelopmentKey
 
@@ -162,6 +163,7 @@ async def framed(
     interceptor = Interceptor(
         authenticator,
         Limits(config),
+        FailedCalls(),
         telemetry or Telemetry(None, None),
         session_grace_seconds=config.session_grace_seconds,
         log_calls=config.log_level == "debug",

@@ -31,6 +31,7 @@ from service.engine import Engine
 from service.matches.live_matches import system_now_us
 from service.matches.servicer import add_to_server
 from service.rpc.authentication import Authenticator
+from service.rpc.errors import FailedCalls
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.telemetry import open_telemetry
@@ -63,13 +64,15 @@ class Replica:
         self.store = store
         self.config = config
         self.limits = Limits(config)
-        self.engine = Engine(store, config, self.limits, now_us)
+        failed_calls = FailedCalls()
+        self.engine = Engine(store, config, self.limits, failed_calls, now_us)
         authenticator = Authenticator(
             KEY, issuer="durak", audience="durak", leeway_seconds=5, cache_size=1000
         )
         self.interceptor = Interceptor(
             authenticator,
             self.limits,
+            failed_calls,
             open_telemetry(config),
             session_grace_seconds=config.session_grace_seconds,
         )

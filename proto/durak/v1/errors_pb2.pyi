@@ -243,8 +243,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     answer. UNAVAILABLE.
     """
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 83
-    """Cause: a fault of the server. Metadata `trace_id`, 32 hexadecimal digits. Action: do not retry; report the trace
-    id to the operator. INTERNAL.
+    """Cause: a fault of the server. A command may have been stored all the same: GetMatch shows it. Metadata `trace_id`,
+    32 hexadecimal digits. Action: do not retry; report the trace id to the operator. INTERNAL.
     """
     ERROR_REASON_MATCH_NOT_DEALT: _ErrorReason.ValueType  # 90
     """Cause: the cards are not dealt yet, and seats can still be taken: nobody may see the match open. Detail
@@ -304,7 +304,7 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
         `accept-language` metadata (ru, el, en; English otherwise), which is read as browsers send it: `el-GR`, or
         `fr, ru;q=0.8`. On a session, that of its metadata.
 
-    A refused call has changed nothing and recorded nothing. Each value says: cause. Action for the client. Status
+    A refused call has changed nothing and recorded nothing, unless its reason says otherwise. Each value says: cause. Action for the client. Status
     code.
     """
 
@@ -529,8 +529,8 @@ RetryInfo. Action: repeat the same request, with the same request id: if it was 
 answer. UNAVAILABLE.
 """
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 83
-"""Cause: a fault of the server. Metadata `trace_id`, 32 hexadecimal digits. Action: do not retry; report the trace
-id to the operator. INTERNAL.
+"""Cause: a fault of the server. A command may have been stored all the same: GetMatch shows it. Metadata `trace_id`,
+32 hexadecimal digits. Action: do not retry; report the trace id to the operator. INTERNAL.
 """
 ERROR_REASON_MATCH_NOT_DEALT: ErrorReason.ValueType  # 90
 """Cause: the cards are not dealt yet, and seats can still be taken: nobody may see the match open. Detail

@@ -338,5 +338,5 @@ async def test_a_record_that_breaks_the_chain_is_not_shown(playing: Playing, dat
         )
     finally:
         await connection.close()
-    async with refused(reasons.ERROR_REASON_OVERLOADED):
+    async with refused(reasons.ERROR_REASON_LOG_CORRUPT):
         await ann.get(match_id)

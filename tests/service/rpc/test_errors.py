@@ -1,209 +1,129 @@
-"""The catalogue keeps what errors.proto promises: code, details, and a text in every language."""
+"""Exceptions become refusals; faults of the server are INTERNAL or LOG_CORRUPT, and reported."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from uuid import UUID
 
 import grpc
 import pytest
-from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 from google.rpc.status_pb2 import Status
+from structlog.testing import capture_logs
 
-import durak.v1
-from domain.match.refusal import FieldFault, Refusal
+from domain.match.fold import CorruptLogError
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.errors_pb2 import ErrorReason
-from eventstore.errors import StoreOverloaded, StoreUnavailable
-from service.rpc.errors import (
-    CATALOGUE,
-    is_expected,
-    reason_name,
-    refuse,
-    refused_by,
-    status_of,
-    text_key,
-    texts,
+from eventstore.errors import (
+    AppendOutcomeUnknown,
+    ChainMismatch,
+    LedgerMismatch,
+    StoreError,
+    StoreOverloaded,
+    StoreUnavailable,
+    VersionConflict,
 )
-from service.text.localisation import LANGUAGES, LOCALE_DIR, negotiate
+from service.rpc.call import Call, Caller
+from service.rpc.catalogue import CATALOGUE, reason_name
+from service.rpc.errors import FailedCalls, refuse, refused_by
 
-PROTO = Path(durak.v1.__path__[0]) / "errors.proto"
-SENT = [value for value in ErrorReason.values() if value]
-DETAILS = {
-    "BadRequest": error_details_pb2.BadRequest,
-    "PreconditionFailure": error_details_pb2.PreconditionFailure,
-    "ResourceInfo": error_details_pb2.ResourceInfo,
-    "RetryInfo": error_details_pb2.RetryInfo,
-    "QuotaFailure": error_details_pb2.QuotaFailure,
+SECRET = "the ace of spades"
+STREAM = UUID(int=7)
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+ANN = Caller("ann", "Ann", frozenset({"player"}), 0.0)
+CALL = Call(ANN, "en", bytes.fromhex(TRACE), "/durak.v1.MatchService/Play")
+REPEATABLE: dict[str, tuple[Exception, ...]] = {
+    "STORE_UNAVAILABLE": (StoreUnavailable(SECRET), AppendOutcomeUnknown(STREAM, 3)),
+    "OVERLOADED": (StoreOverloaded(SECRET),),
+    "CONTENTION": (VersionConflict(STREAM, 3, 4),),
+}
+FAULTS: dict[str, tuple[Exception, ...]] = {
+    "LOG_CORRUPT": (CorruptLogError(SECRET),),
+    "INTERNAL": (
+        ValueError(SECRET),
+        KeyError(SECRET),
+        AssertionError(SECRET),
+        TimeoutError(SECRET),
+        OSError(SECRET),
+        grpc.RpcError(SECRET),
+        StoreError(SECRET),
+        ChainMismatch(STREAM, 3),
+        LedgerMismatch(SECRET),
+    ),
 }
 
 
-def comments() -> dict[str, str]:
-    """The comment of every value of ErrorReason, on one line."""
-    found, comment = {}, ""
-    body = PROTO.read_text().partition("enum ErrorReason {")[2]
-    for line in body.splitlines():
-        text = line.strip()
-        if text.startswith("//"):
-            comment += " " + text.removeprefix("//").strip()
-        elif match := re.match(r"(ERROR_REASON_\w+) = \d+;", text):
-            found[match[1]], comment = comment.strip(), ""
-    return found
+def cases(errors: dict[str, tuple[Exception, ...]]) -> list[tuple[Exception, str]]:
+    return [(error, reason) for reason, group in errors.items() for error in group]
 
 
-def documented_details(name: str) -> set[str]:
-    """The kinds of details that a comment names, also for those "as for all reasons down to X"."""
-    found: set[str] = set()
-    running, last = set[str](), ""
-    for value, comment in comments().items():
-        named = set(re.findall(r"\b(" + "|".join(DETAILS) + r")\b", comment))
-        if down_to := re.search(r"as for all reasons down to (\w+)", comment):
-            running, last = named, f"ERROR_REASON_{down_to[1]}"
-        if value == name:
-            found = named | running
-        if value == last:
-            running = set()
-    return found
+def info_of(status: Status) -> error_details_pb2.ErrorInfo:
+    info = error_details_pb2.ErrorInfo()
+    assert status.details[0].Unpack(info)
+    return info
 
 
-def details_of(status: Status) -> dict[str, Message]:
-    unpacked: dict[str, Message] = {}
-    kinds = {
-        **DETAILS,
-        "ErrorInfo": error_details_pb2.ErrorInfo,
-        "LocalizedMessage": error_details_pb2.LocalizedMessage,
-    }
-    for packed in status.details:
-        name = packed.TypeName().rpartition(".")[2]
-        unpacked[name] = kinds[name]()
-        assert packed.Unpack(unpacked[name])
-    return unpacked
+def has_retry_info(status: Status) -> bool:
+    return any(detail.TypeName() == "google.rpc.RetryInfo" for detail in status.details)
 
 
-def test_the_comments_are_read_whole() -> None:
-    assert list(comments()) == ErrorReason.keys()
-    assert documented_details("ERROR_REASON_NOT_YOUR_TURN") == {"PreconditionFailure"}
-    assert documented_details("ERROR_REASON_RATE_LIMITED") == {"QuotaFailure", "RetryInfo"}
-    assert documented_details("ERROR_REASON_NOT_SEATED") == set()
-
-
-def test_the_catalogue_has_every_reason_and_no_other() -> None:
-    assert set(CATALOGUE) == set(SENT)
-
-
-@pytest.mark.parametrize("reason", SENT, ids=reason_name)
-def test_code_and_details_are_as_documented(reason: ErrorReason.ValueType) -> None:
-    name = ErrorReason.Name(reason)
-    code = re.search(r"([A-Z]+(?:_[A-Z]+)*)\.$", comments()[name])
-    assert code is not None
-    assert CATALOGUE[reason].code is grpc.StatusCode[code[1]]
-
-    status = status_of(Refusal(reason, "R5.1", {"match_id": "m"}), "en")
-    assert status.code == grpc.StatusCode[code[1]].value[0]
-    details = details_of(status)
-    assert set(details) == documented_details(name) | {"ErrorInfo", "LocalizedMessage"}
-    info = details["ErrorInfo"]
-    assert isinstance(info, error_details_pb2.ErrorInfo)
-    assert (info.domain, info.reason) == ("durak.v1", name.removeprefix("ERROR_REASON_"))
-    assert dict(info.metadata) == {"clause": "R5.1", "match_id": "m"}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("reason", SENT, ids=reason_name)
-def test_every_reason_has_a_text_in_every_language(
-    reason: ErrorReason.ValueType, language: str
+@pytest.mark.parametrize(("error", "reason"), cases(FAULTS), ids=repr)
+def test_a_fault_of_the_server_carries_the_trace_id_and_no_retry(
+    error: Exception, reason: str
 ) -> None:
-    promised = re.findall(r"`(\w+)`", comments()[ErrorReason.Name(reason)])
-    status = status_of(Refusal(reason, metadata=dict.fromkeys(promised, "12345")), language)
-    message = details_of(status)["LocalizedMessage"]
-    assert isinstance(message, error_details_pb2.LocalizedMessage)
-    assert message.locale == language
-    assert message.message.rstrip()[-1:] in {".", ";", "·"}
-    assert "{" not in message.message  # every variable is metadata that the proto promises
-    letters = {"en": "a-z", "ru": "а-я", "el": "α-ω"}[language]
-    assert re.search(f"[{letters}]", message.message)
-    others = {"en": "а-яα-ω", "ru": "α-ω", "el": "а-я"}[language]
-    assert not re.search(f"[{others}]", message.message)
+    failed_calls = FailedCalls()
+    with capture_logs() as lines:
+        answer = failed_calls.answer(error, CALL)
+    assert answer.reason == reason
+    code = {"INTERNAL": grpc.StatusCode.INTERNAL, "LOG_CORRUPT": grpc.StatusCode.DATA_LOSS}[reason]
+    assert answer.status.code == code.value[0]
+    info = info_of(answer.status)
+    assert (info.reason, dict(info.metadata)) == (reason, {"trace_id": TRACE})
+    assert not has_retry_info(answer.status)
+    assert SECRET not in str(answer.status)
+    [line] = lines
+    assert (line["log_level"], line["reason"]) == ("error", reason)
+    assert line["exc_info"] is error
+    assert (line["trace_id"], line["caller"]) == (TRACE, "ann")
+    assert {name for name, count in failed_calls.counts.items() if count} == {reason}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_there_are_no_texts_without_a_reason(language: str) -> None:
-    source = (LOCALE_DIR / language / "errors.ftl").read_text(encoding="utf-8")
-    keys = re.findall(r"^([a-z][a-z-]*) =", source, re.MULTILINE)
-    assert sorted(keys) == sorted(text_key(reason) for reason in SENT)
+@pytest.mark.parametrize(("error", "reason"), cases(REPEATABLE), ids=repr)
+def test_a_store_that_cannot_take_the_call_now_says_when_to_retry(
+    error: Exception, reason: str
+) -> None:
+    failed_calls = FailedCalls()
+    with capture_logs() as lines:
+        answer = failed_calls.answer(error, CALL)
+    assert answer.reason == reason
+    assert has_retry_info(answer.status)
+    assert "trace_id" not in info_of(answer.status).metadata
+    assert SECRET not in str(answer.status)
+    assert [line["log_level"] for line in lines] == ["debug" if reason == "OVERLOADED" else "info"]
 
 
-def test_a_missing_text_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        texts().format("no-such-text", "en")
+def test_a_log_that_a_handler_found_corrupt_is_reported_with_the_cause() -> None:
+    failed_calls = FailedCalls()
+    found = refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id="m")
+    with capture_logs() as lines:
+        answer = failed_calls.answer(found, CALL)
+    assert dict(info_of(answer.status).metadata) == {"match_id": "m", "trace_id": TRACE}
+    [line] = lines
+    assert line["log_level"] == "error"
+    assert line["exc_info"] is found
 
 
-def test_the_text_tells_the_metadata() -> None:
-    refusal = Refusal(
-        reasons.ERROR_REASON_INSUFFICIENT_COINS,
-        metadata={"balance_coins": "40", "stake_coins": "100"},
-    )
-    for language in LANGUAGES:
-        message = details_of(status_of(refusal, language))["LocalizedMessage"]
-        assert "40" in str(message)
-        assert "100" in str(message)
-
-
-def test_faulty_fields_are_named_by_their_paths() -> None:
-    faults = (
-        FieldFault("settings.seats", "must be at most 6"),
-        FieldFault("request_id", "is required"),
-    )
-    refusal = Refusal(reasons.ERROR_REASON_MALFORMED_FIELD, fields=faults)
-    bad = details_of(status_of(refusal, "en"))["BadRequest"]
-    assert isinstance(bad, error_details_pb2.BadRequest)
-    assert [(violation.field, violation.description) for violation in bad.field_violations] == [
-        ("settings.seats", "must be at most 6"),
-        ("request_id", "is required"),
-    ]
-
-
-def test_whoever_refuses_can_say_when_to_try_again() -> None:
-    refusal = Refusal(reasons.ERROR_REASON_RATE_LIMITED)
-    for seconds, microseconds in ((2.5, 2_500_000), (0.0, 1), (None, 1_000_000)):
-        retry = details_of(status_of(refusal, "en", seconds))["RetryInfo"]
-        assert isinstance(retry, error_details_pb2.RetryInfo)
-        assert retry.retry_delay.ToMicroseconds() == microseconds
-
-
-def test_errors_of_others_become_documented_ones_without_their_text() -> None:
-    for error, reason, expected in (
-        (StoreUnavailable("host db-7"), reasons.ERROR_REASON_STORE_UNAVAILABLE, True),
-        (StoreOverloaded("queue of lane 3"), reasons.ERROR_REASON_OVERLOADED, True),
-        (ValueError("the ace of spades"), reasons.ERROR_REASON_OVERLOADED, False),
-    ):
-        refused = refused_by(error)
-        assert refused.refusal == Refusal(reason)
-        assert is_expected(error) is expected
-        assert str(error) not in str(status_of(refused.refusal, "en"))
+def test_a_refusal_is_answered_as_it_was_raised() -> None:
     refused = refuse(reasons.ERROR_REASON_MATCH_NOT_FOUND, match_id="m")
     assert refused_by(refused) is refused
 
 
-@pytest.mark.parametrize(
-    ("header", "language"),
-    [
-        ("", "en"),
-        ("ru", "ru"),
-        ("RU-ru", "ru"),
-        ("el-CY", "el"),
-        ("de", "en"),
-        ("de, el;q=0.4, ru;q=0.5", "ru"),
-        ("ru;q=0.1, el;q=0.1", "ru"),
-        ("ru;q=0, el;q=0.001", "el"),
-        ("*", "en"),
-        ("*;q=0.5, el;q=0.9", "el"),
-        ("ru;q=2, el;q=nan, en;q=x", "en"),
-        ("el ; q=0.8 , ru ;q=0.9", "ru"),
-        (";;;,,,=", "en"),
-        ("de," * 10_000 + "ru", "en"),
-    ],
-)
-def test_the_language_is_the_best_of_those_we_have(header: str, language: str) -> None:
-    assert negotiate(header) == language
+def test_every_reason_is_counted_from_the_start() -> None:
+    assert dict(FailedCalls().counts) == {reason_name(reason): 0 for reason in CATALOGUE}
+
+
+def test_failed_calls_are_counted_by_reason() -> None:
+    failed_calls = FailedCalls()
+    for _ in range(2):
+        failed_calls.answer(ValueError(SECRET), CALL)
+    failed_calls.answer(refuse(reasons.ERROR_REASON_NOT_YOUR_TURN), CALL)
+    counted = {name: count for name, count in failed_calls.counts.items() if count}
+    assert counted == {"INTERNAL": 2, "NOT_YOUR_TURN": 1}

@@ -14,6 +14,7 @@ from google.rpc import error_details_pb2
 from grpc import aio
 from structlog.testing import capture_logs
 
+from domain.match.fold import CorruptLogError
 from durak.v1 import errors_pb2 as reasons
 from eventstore.errors import StoreUnavailable
 from service.rpc.call import current_call
@@ -130,21 +131,22 @@ async def test_a_message_that_is_too_large_is_RESOURCE_EXHAUSTED(frame: Framed) 
 
 
 @pytest.mark.parametrize(
-    ("error", "reason"),
+    ("error", "code", "reason"),
     [
-        (ValueError(SECRET), "OVERLOADED"),
-        (KeyError(SECRET), "OVERLOADED"),
-        (AssertionError(SECRET), "OVERLOADED"),
-        (StopAsyncIteration(SECRET), "OVERLOADED"),
-        (RecursionError(SECRET), "OVERLOADED"),
-        (TimeoutError(SECRET), "OVERLOADED"),
-        (grpc.RpcError(SECRET), "OVERLOADED"),
-        (StoreUnavailable(SECRET), "STORE_UNAVAILABLE"),
+        (ValueError(SECRET), grpc.StatusCode.INTERNAL, "INTERNAL"),
+        (KeyError(SECRET), grpc.StatusCode.INTERNAL, "INTERNAL"),
+        (AssertionError(SECRET), grpc.StatusCode.INTERNAL, "INTERNAL"),
+        (StopAsyncIteration(SECRET), grpc.StatusCode.INTERNAL, "INTERNAL"),
+        (RecursionError(SECRET), grpc.StatusCode.INTERNAL, "INTERNAL"),
+        (TimeoutError(SECRET), grpc.StatusCode.INTERNAL, "INTERNAL"),
+        (grpc.RpcError(SECRET), grpc.StatusCode.INTERNAL, "INTERNAL"),
+        (CorruptLogError(SECRET), grpc.StatusCode.DATA_LOSS, "LOG_CORRUPT"),
+        (StoreUnavailable(SECRET), grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE"),
     ],
     ids=repr,
 )
-async def test_an_error_of_ours_is_UNAVAILABLE_and_tells_nothing(
-    frame: Framed, error: Exception, reason: str
+async def test_an_exception_of_a_handler_is_answered_by_its_kind_and_reveals_nothing(
+    frame: Framed, error: Exception, code: grpc.StatusCode, reason: str
 ) -> None:
     async def fail(_: str, __: Any) -> str:
         raise error
@@ -159,13 +161,14 @@ async def test_an_error_of_ours_is_UNAVAILABLE_and_tells_nothing(
             frame.watch()("a", metadata=metadata),
         ):
             answer = await refusal(call)
-            assert answer.code is grpc.StatusCode.UNAVAILABLE
-            assert answer.reason == reason
+            assert (answer.code, answer.reason) == (code, reason)
             assert SECRET not in answer.raw
-            assert any(isinstance(d, error_details_pb2.RetryInfo) for d in answer.details)
+            has_retry = any(isinstance(d, error_details_pb2.RetryInfo) for d in answer.details)
+            assert has_retry is (reason == "STORE_UNAVAILABLE")
     failures = [line for line in lines if line["log_level"] == "error"]
     assert len(failures) == (0 if reason == "STORE_UNAVAILABLE" else 3)
     assert all(line["exc_info"] is not None for line in failures)
+    assert frame.interceptor.failed_calls.counts[reason] == 3
 
 
 async def test_refusals_are_logged_without_token_or_request(frame: Framed) -> None:
@@ -276,10 +279,11 @@ async def test_a_client_that_goes_away_while_it_is_sent_to_is_no_fault_of_ours(
         raise aio.InternalError("as gRPC says when a message cannot be sent any more")
 
     frame.methods.call = fail
-    with capture_logs() as lines:
-        answer = await refusal(frame.unary()("hello", metadata=frame.metadata()))
-    assert answer.code is grpc.StatusCode.UNAVAILABLE  # should there be anybody
+    with capture_logs() as lines, pytest.raises(aio.AioRpcError) as ended:
+        await frame.unary()("hello", metadata=frame.metadata())
+    assert ended.value.code() is grpc.StatusCode.CANCELLED
     assert [line for line in lines if line["log_level"] == "error"] == []
+    assert not any(frame.interceptor.failed_calls.counts.values())
 
 
 async def test_a_client_that_goes_away_cancels_the_handler(frame: Framed) -> None:
@@ -287,6 +291,7 @@ async def test_a_client_that_goes_away_cancels_the_handler(frame: Framed) -> Non
     assert await watch.read() == "a"
     watch.cancel()
     await frame.interceptor.limits.idle()
+    assert not any(frame.interceptor.failed_calls.counts.values())
     assert frame.methods.ended == ["CancelledError"]
     assert frame.interceptor.lifetimes == set()
 

@@ -49,7 +49,7 @@ async def test_a_call_continues_the_trace_of_its_caller_and_is_measured(
 
     telemetry = open_telemetry(Config(otlp_endpoint=endpoint, trace_sample_ratio=0))
     async with framed(tmp_path, telemetry) as frame:
-        telemetry.observe(frame.interceptor.limits)
+        telemetry.observe(frame.interceptor.limits, frame.interceptor.failed_calls)
         frame.methods.call = answer
         traced = (*frame.metadata(), ("traceparent", f"00-{TRACE}-{PARENT}-01"))
         await frame.unary()("fine", metadata=traced)
@@ -69,7 +69,7 @@ async def test_a_call_continues_the_trace_of_its_caller_and_is_measured(
     assert attributes(refused)["rpc.response.status_code"] == "FAILED_PRECONDITION"
     assert attributes(refused)["error.type"] == "NOT_YOUR_TURN"
     assert [span.status.code for span in kept.spans] == [0, 0, 2]  # the service's faults alone
-    assert attributes(failed)["error.type"] == "OVERLOADED"
+    assert attributes(failed)["error.type"] == "INTERNAL"
 
     # Metrics of replicas are told apart by it.
     assert attributes(kept.resources[0])["service.instance.id"]
@@ -78,7 +78,13 @@ async def test_a_call_continues_the_trace_of_its_caller_and_is_measured(
         attributes(point)["rpc.response.status_code"]: point.count
         for point in metrics["rpc.server.call.duration"].histogram.data_points
     }
-    assert by_code == {"OK": 2, "FAILED_PRECONDITION": 1, "UNAVAILABLE": 1}
+    assert by_code == {"OK": 2, "FAILED_PRECONDITION": 1, "INTERNAL": 1}
+    by_reason = {
+        attributes(point)["reason"]: point.as_int
+        for point in metrics["durak.calls.failed"].sum.data_points
+    }
+    assert by_reason["LOG_CORRUPT"] == 0  # reported before the first, so that an increase shows
+    assert {name for name, count in by_reason.items() if count} == {"INTERNAL", "NOT_YOUR_TURN"}
     assert metrics["durak.watches.open"].gauge.data_points[0].as_int == 1
     assert metrics["durak.calls.running"].gauge.data_points[0].as_int == 0
     for secret in (SECRET, "Bearer", "fine"):

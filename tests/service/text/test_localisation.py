@@ -104,13 +104,24 @@ def test_a_text_that_is_missing_is_an_error() -> None:
         ("", "en"),
         ("ru", "ru"),
         ("el-GR", "el"),
+        ("RU-ru", "ru"),
+        ("EL", "el"),
+        ("de", "en"),
         ("fr, ru;q=0.5", "ru"),
         ("ru;q=0.5, el;q=0.9", "el"),
+        ("de, el;q=0.4, ru;q=0.5", "ru"),
+        ("ru;q=0.1, el;q=0.1", "ru"),
         ("ru;q=0", "en"),
+        ("ru;q=0, el;q=0.001", "el"),
         ("ru;q=nonsense", "en"),
+        ("ru;q=2, el;q=nan, en;q=x", "en"),
+        ("*", "en"),
         ("fr, *;q=0.5", "en"),
-        ("EL", "el"),
+        ("*;q=0.5, el;q=0.9", "el"),
+        ("el ; q=0.8 , ru ;q=0.9", "ru"),
+        (";;;,,,=", "en"),
+        ("de," * 10_000 + "ru", "en"),
     ],
 )
-def test_the_language_of_a_caller(wanted: str, language: str) -> None:
+def test_the_caller_gets_the_best_language_that_there_is(wanted: str, language: str) -> None:
     assert negotiate(wanted) == language

@@ -252,6 +252,7 @@ class Fuzzed:
             grpc.StatusCode.OK.value[0],
             grpc.StatusCode.UNKNOWN.value[0],
             grpc.StatusCode.INTERNAL.value[0],
+            grpc.StatusCode.DATA_LOSS.value[0],
         }, status
         info = ErrorInfo()
         assert status.details[0].Unpack(info), status

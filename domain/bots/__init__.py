@@ -1,7 +1,7 @@
-"""The bots (R14): pure functions of what a player in their seat has seen.
+"""The bots (R14): pure functions from what a player has seen to a move.
 
-A bot gets the view of its seat, the events shown to that seat so far, and a seed. It gives one move
-of `view.moves`. The same input always gives the same move.
+A bot gets the view of its seat, the events shown to that seat so far, and a seed. It returns one
+move of `view.moves`. The same input always gives the same move.
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ from durak.v1.table_pb2 import Move, TableView
 
 
 class Bot(Protocol):
-    """A level of play."""
+    """A bot of any level."""
 
     def __call__(self, view: TableView, history: Sequence[Event], seed: int, /) -> Move:
-        """The move to make now; ``view.moves`` holds at least one."""
+        """Return the move to make now. ``view.moves`` has at least one."""
 
 
 BOTS: Final = MappingProxyType(
@@ -34,14 +34,15 @@ BOTS: Final = MappingProxyType(
 def choose_move(
     level: BotLevel.ValueType, view: TableView, history: Sequence[Event], seed: int
 ) -> Move:
-    """The move of a bot of this level. Raises `KeyError` for a level that does not exist."""
+    """Return the move of a bot of this level. Raises KeyError for an unknown level."""
     return BOTS[level](view, history, seed)
 
 
 def move_seed(bot_seed: int, version: int) -> int:
-    """What the choice at one version of a match is drawn from.
+    """Return the 64-bit seed of a bot's choice at one version of a match.
 
-    Another for each move, and repeatable; ``bot_seed`` is the one recorded with the seat (64 bits).
+    It differs from move to move and is repeatable. ``bot_seed`` has 64 bits and is recorded with the
+    seat.
     """
     digest = sha256(bot_seed.to_bytes(8) + version.to_bytes(4)).digest()
     return int.from_bytes(digest[:8])

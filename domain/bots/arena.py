@@ -1,4 +1,4 @@
-"""Whole matches between bots, by the rules that everybody plays by, and how often who wins."""
+"""Plays whole matches between bots by the real rules and measures how often each bot wins."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from durak.v1.table_pb2 import Move
 _OWNER: Final = "arena"
 _MATCH_ID: Final = bytes(16)
 _Z95: Final = 1.96
-"""Standard errors on either side of a mean that hold 95% of a normal distribution."""
+"""Standard errors on each side of the mean in a 95% confidence interval."""
 
 
 class BotMatch:
-    """A match whose seats are all bots. The deal follows from the server seed alone."""
+    """A match in which all seats are bots. The deal depends only on the server seed."""
 
     def __init__(
         self,
@@ -34,9 +34,16 @@ class BotMatch:
         server_seed: bytes,
         bot_seeds: Sequence[int],
     ) -> None:
-        """Seat these players, by seat, and deal. Raises `ValueError` for a table that is refused.
+        """Open the table, seat the bots and deal.
 
-        ``server_seed`` is 32 bytes; ``bot_seeds`` are what each seat's choices are drawn from.
+        Args:
+            settings: the settings of the table.
+            players: the bot on each seat.
+            server_seed: 32 bytes.
+            bot_seeds: the seed of each seat's choices (64 bits).
+
+        Raises:
+            ValueError: the settings are refused.
         """
         self.match = Match()
         self.players = players
@@ -52,23 +59,23 @@ class BotMatch:
         )
         self._store(opened)
         for seat, seed in enumerate(bot_seeds):
-            # Which level the log names is of no account here: `players` choose.
+            # The recorded level has no effect here: `players` choose the moves.
             level = BotLevel.BOT_LEVEL_EASY
             self._store(seat_bot(self.match, _OWNER, seat, level, seed))
 
     def play(self) -> Finished:
-        """Play to the end (R9.5 sees to it that there is one)."""
+        """Play to the end. R9.5 guarantees that there is one."""
         while self.match.result is None:
             self.step()
         return self.match.result
 
     def step(self) -> None:
-        """One move of the first seat that the table waits for (R10.1)."""
+        """Make one move of the first seat on the clock (R10.1)."""
         seat = seats_in(self.match.on_clock())[0]
         self._store(decide(self.match, seat, self.choice(seat)))
 
     def choice(self, seat: int) -> Move:
-        """What the player on this seat wants to do now."""
+        """Return the move that the bot on this seat chooses now."""
         match = self.match
         seed = move_seed(self.bot_seeds[seat], match.version)
         return self.players[seat](table_view(match, seat), self.histories[seat], seed)
@@ -85,7 +92,7 @@ class BotMatch:
 
 @dataclass(frozen=True, slots=True)
 class DealResult:
-    """How one deal went for the challenger, who played it once from each seat."""
+    """The challenger's results in one deal, played once from each seat."""
 
     firsts: int
     draws: int
@@ -94,17 +101,17 @@ class DealResult:
 
     @property
     def score(self) -> float:
-        """The share of matches in which the challenger was not the durak, draws counted half."""
+        """The share of matches in which the challenger is not the durak; a draw counts half."""
         return (self.matches - self.duraks - self.draws / 2) / self.matches
 
 
 def play_deal(
     settings: Settings, challenger: Bot, others: Bot, *, seed: int, number: int
 ) -> DealResult:
-    """Play deal ``number`` of an arena's ``seed`` with the challenger on each seat in turn.
+    """Play deal ``number`` of the arena's ``seed`` with the challenger on each seat in turn.
 
-    With two seats these are mirrored matches: the same deal, seats swapped. A draw counts as one
-    only for a challenger who takes part in it; ``firsts`` are first places in the other matches.
+    With two seats these are mirrored matches: the same deal with the seats swapped. A draw counts
+    only if the challenger is part of it. ``firsts`` counts first places in the other matches.
     """
     server_seed = sha256(b"durak.arena" + seed.to_bytes(8) + number.to_bytes(8)).digest()
     firsts = draws = duraks = 0
@@ -133,10 +140,10 @@ class Estimate:
 
 
 def estimate(shares: Sequence[float]) -> Estimate:
-    """The mean of one number for each deal, of which there is at least one.
+    """Return the mean of one value per deal, with its confidence interval.
 
-    The deals are independent of each other; the matches of one deal are not, so the interval is
-    taken over the deals.
+    There must be at least one deal. Deals are independent of each other, but the matches of one
+    deal are not, so the interval is computed over deals.
     """
     count = len(shares)
     mean = sum(shares) / count

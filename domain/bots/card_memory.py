@@ -1,8 +1,8 @@
-"""What a seat has seen: which cards it knows to be where (R14.1, R14.4).
+"""Tracks which cards a seat knows, and where they are (R14.1, R14.4).
 
-Folded from the events shown to that seat and nothing else. Whatever was ever open is remembered:
-the table, the discard pile, cards that somebody took, the card that showed the trumps. What is left
-is unseen: it lies in other hands or in the stock.
+The memory folds only the events shown to that seat. It keeps every card that was ever open: cards
+on the table, in the discard pile, taken into a hand, and the trump card. All other cards are
+unseen: they are in other hands or in the stock.
 """
 
 from collections.abc import Sequence
@@ -24,34 +24,42 @@ from durak.v1.events_pb2 import Dealt, Defended, Event
 
 @dataclass(slots=True)
 class CardMemory:
-    """The cards of a match as one seat knows them; lists are by seat.
+    """The cards of a match as one seat knows them. Lists are indexed by seat.
 
-    ``known`` are the cards that are certainly in a hand (for the own seat that is all of them),
-    ``counts`` how many cards a hand holds, known or not. ``missing`` are cards that a hand seems
-    not to hold: it spent a trump or took, where each of them would have beaten. That is said of
-    the hidden cards that it held then, not of the ``fresh`` ones that it may have drawn since.
+    Attributes:
+        seat: the seat that remembers.
+        deck: all cards of the deck.
+        trump_card: the card that showed the trump suit.
+        known: the cards that are certainly in each hand. For the own seat these are all its cards.
+        hand_sizes: the number of cards in each hand, known or not.
+        stock_count: the number of cards in the stock.
+        on_table: the cards on the table.
+        discarded: the cards in the discard pile.
+        unbeaten: the attack cards on the table that are not beaten.
+        missing: the cards that each hand probably does not hold: the seat took, or spent a trump,
+            where any of them would have beaten. This applies to the hidden cards held then.
+        drawn_since: the number of hidden cards that each seat may have drawn since then.
     """
 
     seat: int
     deck: CardMask
     trump_card: Card
     known: list[CardMask]
-    counts: list[int]
+    hand_sizes: list[int]
     stock_count: int
     on_table: CardMask = 0
     discarded: CardMask = 0
     unbeaten: CardMask = 0
     missing: list[CardMask] = field(init=False)
-    fresh: list[int] = field(init=False)
+    drawn_since: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Nothing is suspected of any hand."""
-        self.missing = [0] * len(self.counts)
-        self.fresh = [0] * len(self.counts)
+        self.missing = [0] * len(self.hand_sizes)
+        self.drawn_since = [0] * len(self.hand_sizes)
 
     @property
     def under_stock(self) -> CardMask:
-        """The card that showed the trumps, while it lies under the stock (R3.2)."""
+        """The trump card while it lies under the stock, else no card (R3.2)."""
         return BIT_OF[self.trump_card] if self.stock_count else 0
 
     @property
@@ -62,12 +70,12 @@ class CardMemory:
             seen |= cards
         return self.deck & ~seen
 
-    def hidden(self, seat: int) -> int:
-        """How many cards of a hand are not known."""
-        return self.counts[seat] - self.known[seat].bit_count()
+    def hidden_count(self, seat: int) -> int:
+        """Return the number of unknown cards in a hand."""
+        return self.hand_sizes[seat] - self.known[seat].bit_count()
 
-    def see(self, event: Event) -> None:
-        """Fold one event that comes after the deal."""
+    def apply(self, event: Event) -> None:
+        """Fold one event after the deal."""
         match event.WhichOneof("kind"):
             case "attacked":
                 self._play(event.attacked.seat, event.attacked.card)
@@ -78,7 +86,7 @@ class CardMemory:
                 self._play(event.transferred.seat, event.transferred.card)
                 self.unbeaten |= BIT_OF[event.transferred.card]
             case "take_declared":
-                self._suspect(event.take_declared.seat, self.unbeaten)
+                self._infer_missing(event.take_declared.seat, self.unbeaten)
             case "took":
                 self._take(event.took.seat)
             case "discarded":
@@ -90,8 +98,8 @@ class CardMemory:
 
     def _play(self, seat: int, card: Card) -> None:
         self.known[seat] &= ~BIT_OF[card]
-        self.counts[seat] -= 1
-        self.fresh[seat] = min(self.fresh[seat], self.hidden(seat))
+        self.hand_sizes[seat] -= 1
+        self.drawn_since[seat] = min(self.drawn_since[seat], self.hidden_count(seat))
         self.on_table |= BIT_OF[card]
 
     def _defend(self, defended: Defended) -> None:
@@ -99,31 +107,31 @@ class CardMemory:
         attack = BIT_OF[defended.attack_card]
         self.unbeaten &= ~attack
         if SUIT_OF[defended.card] != SUIT_OF[defended.attack_card]:
-            self._suspect(defended.seat, attack)
+            self._infer_missing(defended.seat, attack)
 
-    def _suspect(self, seat: int, unbeaten: CardMask) -> None:
-        """Whoever leaves the only card that is unbeaten seems to hold nothing of its suit above."""
+    def _infer_missing(self, seat: int, unbeaten: CardMask) -> None:
+        """Note that a seat probably has no higher cards in the suit of a single unbeaten card."""
         if unbeaten.bit_count() == 1:
             card = next(cards_in(unbeaten))
             self.missing[seat] |= BEATERS[SUIT_OF[card]][card]
-            self.fresh[seat] = 0
+            self.drawn_since[seat] = 0
 
     def _take(self, seat: int) -> None:
         self.known[seat] |= self.on_table
-        self.counts[seat] += self.on_table.bit_count()
+        self.hand_sizes[seat] += self.on_table.bit_count()
         self.on_table = self.unbeaten = 0
 
     def _draw(self, seat: int, cards: Sequence[Card]) -> None:
         self.known[seat] |= mask_of(card for card in cards if card != NO_CARD)
-        self.counts[seat] += len(cards)
-        self.fresh[seat] = min(self.fresh[seat] + len(cards), self.hidden(seat))
+        self.hand_sizes[seat] += len(cards)
+        self.drawn_since[seat] = min(self.drawn_since[seat] + len(cards), self.hidden_count(seat))
         self.stock_count -= len(cards)
 
 
 def remember_cards(history: Sequence[Event], seat: int) -> CardMemory:
-    """What ``seat`` knows after the events that it was shown, from the first of the match on.
+    """Return what ``seat`` knows after all events shown to it since the start of the match.
 
-    Raises `ValueError` where nothing was dealt yet.
+    Raises ValueError if the cards are not dealt yet.
     """
     deck: CardMask = 0
     for number, event in enumerate(history):
@@ -133,18 +141,18 @@ def remember_cards(history: Sequence[Event], seat: int) -> CardMemory:
         elif kind == "dealt":
             memory = _memory_of_deal(event.dealt, seat, deck)
             for later in history[number + 1 :]:
-                memory.see(later)
+                memory.apply(later)
             return memory
-    raise ValueError("nothing was dealt yet")
+    raise ValueError("the cards are not dealt yet")
 
 
 def _memory_of_deal(event: Dealt, seat: int, deck: CardMask) -> CardMemory:
-    """What is seen of the deal. Where it used up the deck, the trump card is in a hand (R3.3)."""
+    """Return the memory after the deal. Without a stock the trump card is in a hand (R3.3)."""
     return CardMemory(
         seat=seat,
         deck=deck,
         trump_card=event.trump_card,
         known=[mask_of(card for card in hand.cards if card != NO_CARD) for hand in event.hands],
-        counts=[len(hand.cards) for hand in event.hands],
+        hand_sizes=[len(hand.cards) for hand in event.hands],
         stock_count=len(event.stock),
     )

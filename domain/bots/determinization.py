@@ -1,4 +1,7 @@
-"""Ways in which the cards that a seat has not seen may lie (R14.4)."""
+"""Determinization: samples the hidden cards in agreement with all that a seat knows (R14.4).
+
+Each sample is a `Simulation` with all cards open, which a bot can play out.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,31 +14,31 @@ from domain.match.state import ATTACK_CARDS_MAX, ATTACK_CARDS_MAX_OPENING
 from durak.v1.settings_pb2 import ThrowIn
 from durak.v1.table_pb2 import TableView
 
-_MASK: Final = (1 << 64) - 1
+_STATE_MASK: Final = (1 << 64) - 1
 MISSING_BELIEF: Final = 0.8
-"""How far a seat is believed not to hold what it seems to be missing: normal bots are right in four
-cases of five (docs/bots.md)."""
+"""The probability that a seat does not hold a card that it seems to be missing. Measured on normal
+bots (docs/bots.md)."""
 
 
 class SeededRandom:
-    """Numbers drawn from a seed: a 64-bit linear congruential generator (Knuth's MMIX)."""
+    """Pseudo-random numbers: a 64-bit linear congruential generator (Knuth's MMIX)."""
 
     __slots__ = ("_state",)
 
     def __init__(self, seed: int) -> None:
-        """``seed`` is any number; its lowest 64 bits count."""
-        self._state = seed & _MASK
+        """Start from the lowest 64 bits of ``seed``."""
+        self._state = seed & _STATE_MASK
 
     def below(self, count: int) -> int:
-        """A number from 0 up to ``count``, which is left out."""
-        self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
+        """Return a number from 0 to ``count`` - 1."""
+        self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _STATE_MASK
         return (self._state >> 33) % count
 
     def shuffle(self, cards: list[Packed]) -> None:
-        """Shuffle in place (Fisher-Yates)."""
+        """Shuffle a list in place (Fisher-Yates)."""
         state = self._state
         for last in range(len(cards) - 1, 0, -1):
-            state = (state * 6364136223846793005 + 1442695040888963407) & _MASK
+            state = (state * 6364136223846793005 + 1442695040888963407) & _STATE_MASK
             other = (state >> 33) % (last + 1)
             cards[last], cards[other] = cards[other], cards[last]
         self._state = state
@@ -43,26 +46,30 @@ class SeededRandom:
 
 @dataclass(frozen=True, slots=True)
 class HiddenHand:
-    """The cards of a hand that are not known.
+    """The unknown cards of a hand.
 
-    ``count`` of them, of which the last ``fresh`` may have come after it seemed to be ``missing``
-    some cards.
+    Attributes:
+        seat: the seat that holds them.
+        count: their number.
+        drawn_since: how many of them may have been drawn after the seat seemed to miss cards.
+        missing: the unseen cards that the seat seems to be missing.
     """
 
     seat: int
     count: int
-    fresh: int
+    drawn_since: int
     missing: Packed
 
 
 class Determinizer:
-    """The worlds that agree with all that a seat knows.
+    """Samples the hidden cards of a match.
 
-    Each is as likely as the next, but for hands that seem to be missing cards.
+    All arrangements of the hidden cards are equally likely, except that a hand seldom gets cards
+    that it seems to be missing.
     """
 
     def __init__(self, view: TableView, memory: CardMemory) -> None:
-        """Take what is known from the view of the seat and what it remembers."""
+        """Prepare samples from a seat's view and its memory."""
         trump_suit = view.trump_suit - 1
         self._base = _base_simulation(
             view, [pack_mask(cards, trump_suit) for cards in memory.known]
@@ -74,48 +81,48 @@ class Determinizer:
             HiddenHand(
                 seat,
                 count,
-                memory.fresh[seat],
+                memory.drawn_since[seat],
                 pack_mask(memory.missing[seat], trump_suit) & unseen,
             )
-            for seat in range(len(memory.counts))
-            if (count := memory.hidden(seat))
+            for seat in range(len(memory.hand_sizes))
+            if (count := memory.hidden_count(seat))
         ]
 
     @property
-    def is_one(self) -> bool:
-        """The place of every card is known."""
+    def is_unique(self) -> bool:
+        """True if the place of every card is known, so that all samples are equal."""
         return not self._hidden or self._hidden[0].count == len(self._unseen)
 
-    def draw(self, chance: SeededRandom) -> Simulation:
-        """One of them."""
-        world = self._base.copy()
+    def sample(self, rng: SeededRandom) -> Simulation:
+        """Return a random simulation."""
+        simulation = self._base.copy()
         cards = self._unseen.copy()
-        chance.shuffle(cards)
+        rng.shuffle(cards)
         for hidden in self._hidden:
             if hidden.missing:
-                _replace_missing(cards, hidden, chance)
+                _replace_missing(cards, hidden, rng)
             for card in cards[: hidden.count]:
-                world.hands[hidden.seat] |= card
+                simulation.hands[hidden.seat] |= card
             del cards[: hidden.count]
-        world.stock = self._bottom + cards
-        return world
+        simulation.stock = self._bottom + cards
+        return simulation
 
 
-def _replace_missing(cards: list[Packed], hidden: HiddenHand, chance: SeededRandom) -> None:
-    """Change cards that the hand seems to be missing, as far as that is believed, for others."""
+def _replace_missing(cards: list[Packed], hidden: HiddenHand, rng: SeededRandom) -> None:
+    """Exchange most cards that the hand seems to be missing for others."""
     others = [card for card in cards[hidden.count :] if not card & hidden.missing]
-    for place in range(hidden.count - hidden.fresh):
+    for place in range(hidden.count - hidden.drawn_since):
         card = cards[place]
-        if card & hidden.missing and others and chance.below(100) < 100 * MISSING_BELIEF:
+        if card & hidden.missing and others and rng.below(100) < 100 * MISSING_BELIEF:
             other = cards.index(others.pop())
             cards[place], cards[other] = cards[other], card
 
 
 def _base_simulation(view: TableView, hands: list[Packed]) -> Simulation:
-    """The table as it stands, with the known cards in the hands and no stock yet."""
+    """Return the current table with the known cards in the hands and no stock."""
     settings = view.settings
     is_opening = settings.five_card_opening and not view.discard_count
-    world = Simulation(
+    simulation = Simulation(
         hands,
         [],
         view.attacker,
@@ -124,15 +131,15 @@ def _base_simulation(view: TableView, hands: list[Packed]) -> Simulation:
         ),
         ATTACK_CARDS_MAX_OPENING if is_opening else ATTACK_CARDS_MAX,
     )
-    sight = observe(view)
-    world.in_play = [seat.seat for seat in view.seats if not seat.place]
-    world.dry_bouts = view.bouts_without_discard
-    world.defender = view.defender
-    world.table, world.ranks, world.weak = sight.table, sight.ranks, sight.weak
-    world.unbeaten = sight.unbeaten
-    world.attacks = len(view.table)
-    world.cap = world.attacks + view.attacks_left
-    world.beaten = len(sight.unbeaten) < world.attacks
-    world.taking = view.taking
-    world.passed = sum(1 << seat.seat for seat in view.seats if seat.passed)
-    return world
+    seen = observe(view)
+    simulation.in_play = [seat.seat for seat in view.seats if not seat.place]
+    simulation.bouts_without_discard = view.bouts_without_discard
+    simulation.defender = view.defender
+    simulation.table, simulation.ranks, simulation.weak = seen.table, seen.ranks, seen.weak
+    simulation.unbeaten = seen.unbeaten
+    simulation.attacks = len(view.table)
+    simulation.cap = simulation.attacks + view.attacks_left
+    simulation.beaten = len(seen.unbeaten) < simulation.attacks
+    simulation.taking = view.taking
+    simulation.passed = sum(1 << seat.seat for seat in view.seats if seat.passed)
+    return simulation

@@ -1,8 +1,8 @@
-"""How good a place in a match is while there is a stock (R14.4).
+"""Evaluates hands while there is a stock (R14.4).
 
-Every hand is given a worth, and the chance to be the durak falls with it: of all seats in play,
-seat s is the durak with a probability in proportion to exp(-worth of s). The numbers are a logistic
-regression over the bouts of matches that the normal bot played against itself (docs/bots.md).
+Every hand gets a value. Of all seats in play, seat s is the durak with a probability proportional
+to exp(-value of s). The weights are a logistic regression over the bouts of matches that the normal
+bot played against itself (docs/bots.md).
 """
 
 from math import exp
@@ -19,11 +19,12 @@ _LOWEST_OF_RANK: Final = sum(1 << 3 * rank for rank in range(13))
 
 
 class Weights(NamedTuple):
-    """What a hand is worth in one phase of a match, in units of log-odds.
+    """The weights for one phase of a match, in log-odds.
 
-    A plain card is worth ``plain + low * d + low2 * d * d``, where d is how far it is below the
-    ace: 0 for an ace, 1 for the lowest rank of the deck; a trump likewise. ``lead`` goes to who
-    attacks next, ``pair`` for each plain card of a rank that the hand has already.
+    A plain card has the value ``plain + low * d + low2 * d * d``, where d is its distance below the
+    ace: 0 for an ace, 1 for the lowest rank of the deck. The same holds for a trump with
+    ``trump``, ``trump_low`` and ``trump_low2``. ``lead`` is added for the next attacker, ``pair``
+    for each plain card whose rank the hand already has.
     """
 
     lead: float
@@ -35,19 +36,19 @@ class Weights(NamedTuple):
     trump_low: float
     trump_low2: float
 
-    def of_cards(self, deck: Deck.ValueType) -> dict[Packed, float]:
-        """The worth of every card, by strength."""
-        worth = {}
+    def card_values(self, deck: Deck.ValueType) -> dict[Packed, float]:
+        """Return the value of every packed card."""
+        values = {}
         for card, rank in RANK_INDEX.items():
             below = (_ACE - rank) / (_ACE - _LOWEST_RANK[deck])
             if card & PLAIN:
-                worth[card] = self.plain + below * (self.low + below * self.low2)
+                values[card] = self.plain + below * (self.low + below * self.low2)
             else:
-                worth[card] = self.trump + below * (self.trump_low + below * self.trump_low2)
-        return worth
+                values[card] = self.trump + below * (self.trump_low + below * self.trump_low2)
+        return values
 
 
-_PHASES: Final = (  # up to so many cards in the stock for each seat
+_PHASES: Final = (  # (maximum number of stock cards per seat in play, weights)
     (1, Weights(0.313, 0.394, -0.326, -0.216, -0.262, 0.721, -1.262, 0.765)),
     (3, Weights(0.204, 0.096, -0.154, -0.186, -0.161, 0.533, -1.107, 0.735)),
     (6, Weights(0.065, 0.027, -0.169, -0.051, -0.038, 0.421, -1.027, 0.669)),
@@ -56,31 +57,31 @@ _PHASES: Final = (  # up to so many cards in the stock for each seat
 
 
 class HandEvaluator:
-    """The worth of hands from one deck."""
+    """Evaluates hands of one deck."""
 
     __slots__ = ("_phases",)
 
     def __init__(self, deck: Deck.ValueType) -> None:
-        """For a deck of 24, 36 or 52 cards."""
-        self._phases = [(most, weights, weights.of_cards(deck)) for most, weights in _PHASES]
+        """Prepare the card values of a deck."""
+        self._phases = [(most, weights, weights.card_values(deck)) for most, weights in _PHASES]
 
-    def chance(self, world: Simulation, seat: int) -> float:
-        """The chance that ``seat`` is not the durak, where a bout is about to begin."""
-        in_play = world.in_play
-        share = len(world.stock) / len(in_play)
-        weights, worth = next((w, cards) for most, w, cards in self._phases if share <= most)
+    def survival_chance(self, simulation: Simulation, seat: int) -> float:
+        """Return the probability at the start of a bout that ``seat`` does not become the durak."""
+        in_play = simulation.in_play
+        share = len(simulation.stock) / len(in_play)
+        weights, values = next((w, cards) for most, w, cards in self._phases if share <= most)
         total = own = 0.0
         for other in in_play:
-            hand = world.hands[other]
+            hand = simulation.hands[other]
             plain = hand & PLAIN
             ranks = (plain | plain >> 1 | plain >> 2) & _LOWEST_OF_RANK
             value = weights.pair * (plain.bit_count() - ranks.bit_count())
-            if other == world.attacker:
+            if other == simulation.attacker:
                 value += weights.lead
             while hand:
                 card = hand & -hand
                 hand ^= card
-                value += worth[card]
+                value += values[card]
             odds = exp(-value)
             total += odds
             if other == seat:
@@ -89,4 +90,4 @@ class HandEvaluator:
 
 
 HAND_EVALUATORS: Final = MappingProxyType({deck: HandEvaluator(deck) for deck in _LOWEST_RANK})
-"""By deck."""
+"""Evaluator by deck."""

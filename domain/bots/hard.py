@@ -1,10 +1,10 @@
-"""The hard bot (R14.4): remembers every open card, weighs its moves, and solves endings.
+"""The hard bot: remembers every open card, plays out its moves, and solves endgames (R14.4).
 
-With two seats and an empty stock all cards are known, and the solver says which moves keep the
-result. Before that it deals the cards that it has not seen at random, as often as its budget
-allows, and plays each of its moves on in all of these worlds: for a few bouts, after which the
-hands are appraised, or to the end where the stock runs out. All budgets are counted in positions
-and bouts, never in time, so that the same seed always gives the same move.
+With two seats and an empty stock all cards are known, and the solver finds the moves that keep the
+result. Before that the bot samples the hidden cards as often as its budget allows. In each sample
+it plays out every move for a few bouts and evaluates the hands, or to the end if the stock runs
+out. Budgets are counted in positions and bouts, never in time, so the same seed always gives the
+same move.
 """
 
 from collections.abc import Sequence
@@ -21,40 +21,40 @@ from domain.bots.normal import policy_move
 from domain.bots.packed_cards import pack_cards
 from domain.bots.policy import NORMAL
 from domain.bots.simulation import DRAW, Simulation
-from domain.match.move_messages import attack, challenge, defend, pass_turn, take, transfer
+from domain.match.move_messages import challenge, list_moves
 from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import Move, TableView
 
 PLAYOUT_BOUTS_MAX: Final = 800
-"""Bouts to be played in play-outs for one move."""
+"""The number of bouts to play in playouts for one move."""
 PLAYOUT_DEPTH_BOUTS: Final = 4
-"""Bouts that a play-out has before it is appraised, if there is a stock then."""
+"""The number of bouts after which a playout is evaluated, if there is still a stock."""
 SAMPLES_PER_ROUND: Final = 8
-"""Worlds in which all moves left are tried before the worst of them are dropped."""
+"""The number of samples in which the remaining moves are tried before the worst are dropped."""
 DROP_MARGIN: Final = 0.8
-"""A move is dropped when it is behind by so many wins times the root of the number of worlds."""
+"""A move is dropped if its score is this far behind, times the root of the number of samples."""
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A move, and what came of it in each world: 1 for well, 0 for ill; a draw counts half."""
+    """A move and its outcome in each sample, from 0 (durak) to 1; a draw is 0.5."""
 
     move: Move
     outcomes: list[float] = field(default_factory=list)
 
     @property
     def score(self) -> float:
-        """In how many worlds it went well."""
+        """The sum of the outcomes."""
         return sum(self.outcomes)
 
 
 def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
-    """The move of the hard bot."""
+    """Return the hard bot's move."""
     if view.moves.challenge:
         illegal = illegal_plays(view, history)
         if illegal:
             return challenge(illegal[0])
-    moves = _legal_moves(view)
+    moves = list_moves(view.moves)
     if len(moves) == 1:
         return moves[0]
     memory = remember_cards(history, view.your_seat)
@@ -65,88 +65,79 @@ def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
     )
 
 
-def _legal_moves(view: TableView) -> list[Move]:
-    """The legal moves, challenges apart."""
-    moves = view.moves
-    found = [attack(card) for card in moves.attack]
-    found += [defend(option.attack_card, card) for option in moves.defend for card in option.cards]
-    found += [transfer(card) for card in moves.transfer]
-    if moves.can_take:
-        found.append(take())
-    if moves.can_pass:
-        found.append(pass_turn())
-    return found
-
-
 def _best_by_playouts(
-    moves: Sequence[Move], view: TableView, memory: CardMemory, chance: SeededRandom
+    moves: Sequence[Move], view: TableView, memory: CardMemory, rng: SeededRandom
 ) -> Move:
-    """The move that does best in worlds drawn at random, the same ones for every move.
+    """Return the move with the best score in random samples, which are the same for every move.
 
-    Of moves that do as well as each other, the normal bot's.
+    Among moves with equal scores the normal bot's move comes first.
     """
-    worlds = Determinizer(view, memory)
-    ends_known = worlds.is_one and view.stock_count > 0  # without a stock it is solved already
+    determinizer = Determinizer(view, memory)
+    ends_known = (
+        determinizer.is_unique and view.stock_count > 0
+    )  # without a stock it is already solved
     plain = policy_move(view, NORMAL)
     left = [Candidate(move) for move in sorted(moves, key=lambda move: move != plain)]
     played = 0
     while len(left) > 1 and played < PLAYOUT_BOUTS_MAX:
-        for _ in range(1 if worlds.is_one else SAMPLES_PER_ROUND):
-            world = worlds.draw(chance)
+        for _ in range(1 if determinizer.is_unique else SAMPLES_PER_ROUND):
+            simulation = determinizer.sample(rng)
             for candidate in left:
-                tried = world.copy()
-                outcome = _playout_outcome(tried, candidate.move, view, ends_known=ends_known)
+                playout = simulation.copy()
+                outcome = _playout_outcome(playout, candidate.move, view, ends_known=ends_known)
                 candidate.outcomes.append(outcome)
-                played += tried.bouts
-        if worlds.is_one:
+                played += playout.bouts
+        if determinizer.is_unique:
             break
         left = _drop_behind(left)
     return max(left, key=lambda candidate: candidate.score).move
 
 
 def _drop_behind(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those not too far behind the best; of moves that came to the same everywhere, the first."""
-    slack = DROP_MARGIN * sqrt(len(candidates[0].outcomes))
-    least = max(candidate.score for candidate in candidates) - slack
+    """Return the candidates close to the best, without duplicates of equal outcomes."""
+    margin = DROP_MARGIN * sqrt(len(candidates[0].outcomes))
+    least = max(candidate.score for candidate in candidates) - margin
     left: list[Candidate] = []
     for candidate in candidates:
-        is_twin = any(candidate.outcomes == other.outcomes for other in left)
-        if candidate.score > least and not is_twin:
+        is_duplicate = any(candidate.outcomes == other.outcomes for other in left)
+        if candidate.score > least and not is_duplicate:
             left.append(candidate)
     return left
 
 
-def _playout_outcome(world: Simulation, move: Move, view: TableView, *, ends_known: bool) -> float:
-    """The chance that the seat is not the durak after this move in this world.
+def _playout_outcome(
+    simulation: Simulation, move: Move, view: TableView, *, ends_known: bool
+) -> float:
+    """Return the probability that the seat does not become the durak after this move.
 
-    Played to the end: 1 if it is not, 0 if it is, 0.5 for a draw. ``ends_known``: the cards really
-    lie so, and the solver is asked once the stock has run out.
+    If the match is played to the end: 1 if it is not the durak, 0 if it is, 0.5 for a draw. With
+    ``ends_known`` the simulation has the real cards, and the solver decides without a stock.
     """
     seat = view.your_seat
-    apply_move(world, move, seat, view.trump_suit - 1)
-    while world.bouts < PLAYOUT_DEPTH_BOUTS or not world.stock:
-        if ends_known and not world.stock and len(world.in_play) == 2:
-            proven = exact_outcome(world, seat, view.trump_suit - 1)
+    apply_move(simulation, move, seat, view.trump_suit - 1)
+    while simulation.bouts < PLAYOUT_DEPTH_BOUTS or not simulation.stock:
+        if ends_known and not simulation.stock and len(simulation.in_play) == 2:
+            proven = exact_outcome(simulation, seat, view.trump_suit - 1)
             if proven is not None:
                 return proven
             ends_known = False
-        durak = world.play_bout(NORMAL)
+        durak = simulation.play_bout(NORMAL)
         if durak is not None:
-            return 0.5 if durak == DRAW and seat in world.in_play else float(durak != seat)
-    return HAND_EVALUATORS[view.settings.deck].chance(world, seat)
+            return 0.5 if durak == DRAW and seat in simulation.in_play else float(durak != seat)
+    return HAND_EVALUATORS[view.settings.deck].survival_chance(simulation, seat)
 
 
-def apply_move(world: Simulation, move: Move, seat: int, trump_suit: int) -> None:
-    """Make a legal move of a seat in a world."""
+def apply_move(simulation: Simulation, move: Move, seat: int, trump_suit: int) -> None:
+    """Apply a legal move of a seat to a simulation."""
     match move.WhichOneof("kind"):
         case "attack":
-            world.attack(seat, pack_cards([move.attack.card], trump_suit))
+            simulation.attack(seat, pack_cards([move.attack.card], trump_suit))
         case "defend":
             target = pack_cards([move.defend.attack_card], trump_suit)
-            world.beat(target, pack_cards([move.defend.card], trump_suit))
+            simulation.beat(target, pack_cards([move.defend.card], trump_suit))
         case "transfer":
-            world.transfer(pack_cards([move.transfer.card], trump_suit))
+            simulation.transfer(pack_cards([move.transfer.card], trump_suit))
         case "take":
-            world.taking = True
+            simulation.taking = True
         case "pass":
-            world.passed |= 1 << seat
+            simulation.passed |= 1 << seat

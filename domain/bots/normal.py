@@ -1,4 +1,4 @@
-"""The normal bot (R14.3): saves trumps, presses where the defender seems weak, heeds the stock."""
+"""The normal bot: saves trumps, attacks weak suits and watches the stock (R14.3)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,11 +12,11 @@ from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import Move, TableView
 
 CHALLENGE_ONE_IN: Final = 4
-"""Of the moves at which it could challenge an illegal play (R14.5)."""
+"""The bot challenges an illegal play at one of this many opportunities (R14.5)."""
 
 
 def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
-    """The move of the normal bot. It needs the history on tricky tables alone."""
+    """Return the normal bot's move. It uses the history on tricky tables only."""
     if view.moves.challenge and seed % CHALLENGE_ONE_IN == 0:
         illegal = illegal_plays(view, history)
         if illegal:
@@ -25,32 +25,32 @@ def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
 
 
 def policy_move(view: TableView, policy: Policy) -> Move:
-    """The move of a policy, which does not challenge."""
-    moves, sight = view.moves, observe(view)
-    phase = policy.at(sight.stock)
+    """Return the move of a policy. A policy never challenges."""
+    moves, seen = view.moves, observe(view)
+    phase = policy.for_stock(seen.stock)
     if moves.can_take:
-        return _defence(view, sight, phase)
+        return _defence(view, seen, phase)
     if not view.table:
-        return attack(unpack(phase.lead(sight.hand), sight.trump_suit))
-    fitting = pack_cards(moves.attack, sight.trump_suit)
+        return attack(unpack(phase.lead(seen.hand), seen.trump_suit))
+    fitting = pack_cards(moves.attack, seen.trump_suit)
     card = 0
     if fitting:
-        card = phase.give(fitting) if view.taking else phase.throw(fitting, sight.weak)
-    return attack(unpack(card, sight.trump_suit)) if card else pass_turn()
+        card = phase.add_to_take(fitting) if view.taking else phase.throw_in(fitting, seen.weak)
+    return attack(unpack(card, seen.trump_suit)) if card else pass_turn()
 
 
-def _defence(view: TableView, sight: Observation, phase: PhasePolicy) -> Move:
-    """As the defender: beat, transfer or take, whichever is worth most."""
-    plan = phase.answer(
-        sight.hand,
-        sight.unbeaten,
-        sight.table,
-        sight.ranks,
+def _defence(view: TableView, seen: Observation, phase: PhasePolicy) -> Move:
+    """Return the defender's most valuable move: beat, transfer or take."""
+    plan = phase.defend(
+        seen.hand,
+        seen.unbeaten,
+        seen.table,
+        seen.ranks,
         transfer=bool(view.moves.transfer),
     )
     if not plan:
         return take()
     target, card = plan[0]
     if not target:
-        return transfer(unpack(card, sight.trump_suit))
-    return defend(unpack(target, sight.trump_suit), unpack(card, sight.trump_suit))
+        return transfer(unpack(card, seen.trump_suit))
+    return defend(unpack(target, seen.trump_suit), unpack(card, seen.trump_suit))

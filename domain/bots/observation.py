@@ -1,4 +1,4 @@
-"""The running bout as a seat sees it, packed by strength."""
+"""The current bout as a seat sees it, in packed cards."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,17 @@ from durak.v1.table_pb2 import TableView
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The own hand and the table.
+    """The seat's own hand and the table.
 
-    ``trump_suit`` is 0 to 3 as in `domain.cards`, ``stock`` the number of cards in the stock.
-    ``ranks`` are all cards of a rank that lies on the table, ``weak`` what the defender seems to
-    have nothing plain against: who spends a trump on a plain card probably has no higher card of
-    its suit.
+    Attributes:
+        trump_suit: 0 to 3, as in `domain.cards`.
+        stock: the number of cards in the stock.
+        hand: the seat's own cards.
+        unbeaten: the attack cards that are not beaten.
+        table: all cards on the table.
+        ranks: all cards of the ranks on the table.
+        weak: the plain cards that the defender probably cannot beat with a plain card. A defender
+            who spends a trump on a plain card probably has no higher card of that suit.
     """
 
     trump_suit: int
@@ -26,7 +31,7 @@ class Observation:
 
 
 def observe(view: TableView) -> Observation:
-    """What the view shows of hand and table."""
+    """Return the hand and the table of a player's view."""
     trump_suit = view.trump_suit - 1
     table = ranks = weak = 0
     unbeaten = []

@@ -1,8 +1,13 @@
-"""Cards numbered by strength, for bots that play many matches in their heads.
+"""Cards packed in order of strength, for bots that simulate many matches.
 
-Bit ``3 * (rank - 2) + s`` is a plain card, where ``s`` is 0 to 2 for the three plain suits in the
-order of their numbers; bit ``39 + rank - 2`` is a trump. So the lowest bit of a hand is its
-weakest card, and what beats what is the same whichever suit is trumps.
+Bit ``3 * (rank - 2) + s`` is a plain card, where ``s`` is 0 to 2 for the plain suits in ascending
+order. Bit ``39 + rank - 2`` is a trump. The lowest bit of a hand is therefore its weakest card, and
+the tables below are the same for every trump suit.
+
+>>> from domain.cards import CARD_BY_NAME, card_name
+>>> hand = pack_cards([CARD_BY_NAME["6♠"], CARD_BY_NAME["A♥"]], trump_suit=3)
+>>> [card_name(unpack(card, trump_suit=3)) for card in split(hand)]
+['A♥', '6♠']
 """
 
 from collections.abc import Iterable
@@ -11,69 +16,70 @@ from typing import Final, TypeAlias
 from domain.cards import CARDS, RANK_OF, SUIT_OF, Card, CardMask, cards_in
 
 Packed: TypeAlias = int
-"""A set of cards, or one card, as bits by strength."""
+"""A packed card, or a set of packed cards."""
 
 PLAIN: Final = (1 << 39) - 1
 TRUMPS: Final = ((1 << 13) - 1) << 39
 
 
-def _bits(trump_suit: int) -> tuple[Packed, ...]:
+def _packed_by_card(trump_suit: int) -> tuple[Packed, ...]:
+    """Return the packed form of each card, indexed by card number."""
     plain_suits = [suit for suit in range(4) if suit != trump_suit]
-    bits = [0]
+    packed = [0]
     for card in CARDS:
         rank, suit = RANK_OF[card] - 2, SUIT_OF[card]
         place = 39 + rank if suit == trump_suit else 3 * rank + plain_suits.index(suit)
-        bits.append(1 << place)
-    return tuple(bits)
+        packed.append(1 << place)
+    return tuple(packed)
 
 
-_BITS: Final = tuple(_bits(suit) for suit in range(4))
-_CARDS: Final[tuple[dict[Packed, Card], ...]] = tuple(
-    {bits[card]: card for card in CARDS} for bits in _BITS
+_PACKED: Final = tuple(_packed_by_card(suit) for suit in range(4))
+_UNPACKED: Final[tuple[dict[Packed, Card], ...]] = tuple(
+    {packed[card]: card for card in CARDS} for packed in _PACKED
 )
 
-_EVERY: Final = tuple(1 << place for place in range(52))
+_ALL: Final = tuple(1 << place for place in range(52))
 
 RANK_INDEX: Final = {
-    bit: place // 3 if place < 39 else place - 39 for place, bit in enumerate(_EVERY)
+    card: place // 3 if place < 39 else place - 39 for place, card in enumerate(_ALL)
 }
-"""By card: 0 for a two, up to 12 for an ace."""
+"""By packed card: 0 for a two up to 12 for an ace."""
 
 SAME_RANK: Final = {
-    bit: sum(b for b in _EVERY if RANK_INDEX[b] == RANK_INDEX[bit]) for bit in _EVERY
+    card: sum(other for other in _ALL if RANK_INDEX[other] == RANK_INDEX[card]) for card in _ALL
 }
-"""By card: all cards of its rank, itself included."""
+"""By packed card: all cards of its rank, itself included."""
 
 BEATERS_OF: Final = {
-    bit: sum(1 << higher for higher in range(place + 3, 39, 3)) | TRUMPS
+    card: sum(1 << higher for higher in range(place + 3, 39, 3)) | TRUMPS
     if place < 39
     else TRUMPS & ~((2 << place) - 1)
-    for place, bit in enumerate(_EVERY)
+    for place, card in enumerate(_ALL)
 }
-"""By card: all cards that beat it (R1.3)."""
+"""By packed card: all cards that beat it (R1.3)."""
 
 
 def pack_mask(cards: CardMask, trump_suit: int) -> Packed:
-    """A mask of card numbers as bits by strength; ``trump_suit`` is 0 to 3."""
+    """Pack a mask of `domain.cards`. ``trump_suit`` is 0 to 3."""
     return pack_cards(cards_in(cards), trump_suit)
 
 
 def pack_cards(cards: Iterable[Card], trump_suit: int) -> Packed:
-    """The same for cards one by one."""
-    bits = _BITS[trump_suit]
-    return sum(bits[card] for card in cards)
+    """Pack distinct cards into one set. ``trump_suit`` is 0 to 3."""
+    packed = _PACKED[trump_suit]
+    return sum(packed[card] for card in cards)
 
 
-def unpack(bit: Packed, trump_suit: int) -> Card:
-    """The number of one card."""
-    return _CARDS[trump_suit][bit]
+def unpack(card: Packed, trump_suit: int) -> Card:
+    """Return the card number of a single packed card."""
+    return _UNPACKED[trump_suit][card]
 
 
 def split(cards: Packed) -> list[Packed]:
-    """The cards of a set, weakest first."""
+    """Return the single cards of a set, weakest first."""
     found = []
     while cards:
-        bit = cards & -cards
-        found.append(bit)
-        cards ^= bit
+        card = cards & -cards
+        found.append(card)
+        cards ^= card
     return found

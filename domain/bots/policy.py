@@ -1,11 +1,11 @@
-"""How a sensible player plays who looks at their own hand, the table and the stock (R14.3).
+"""A policy: how a sensible player plays from their own hand, the table and the stock (R14.3).
 
-Every card has a worth: low plain cards are a burden, high cards and trumps are kept. What they are
-worth, and what it costs to lose the turn, depends on how much of the stock is left. All decisions
-compare these numbers. They were found by play against itself and against the easy bot
-(docs/bots.md).
+Every card has a value: low plain cards are a burden, high cards and trumps are worth keeping. Card
+values, and the cost of losing the turn, depend on how much of the stock is left. All decisions
+compare these numbers. The prices of the normal bot were tuned by play against itself and against
+the easy bot (docs/bots.md).
 
-Cards are packed by strength (`domain.bots.strength`).
+Cards are packed (`domain.bots.packed_cards`).
 """
 
 from collections.abc import Sequence
@@ -15,21 +15,28 @@ from typing import Final, TypeAlias
 from domain.bots.packed_cards import BEATERS_OF, PLAIN, RANK_INDEX, SAME_RANK, Packed
 
 Plan: TypeAlias = list[tuple[Packed, Packed]]
-"""What to beat with what: (attack card, card)."""
+"""The defender's plan: (attack card, card that beats it) for each card. Empty: take. An attack card
+of 0: transfer with the card."""
 
 _FAR: Final = 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices in one phase of a match, in units of nothing but each other.
+    """The prices in one phase of a match. Only their ratios matter.
 
-    A plain card is worth ``plain`` for each rank above ``middle``; a trump ``trump``, and
-    ``trump_rank`` for each rank above the eight. ``pair``: how much rather a card is led for each
-    other card of its rank in the hand. A card is thrown in if it is worth less than ``throw``,
-    or ``give`` where the defender takes. ``turn``: what taking costs, and ``burden`` for each card
-    taken. ``quiet``: what a rank costs that was not on the table. ``transfer``: what it is worth
-    to have the attack pass on.
+    Attributes:
+        plain: value of a plain card for each rank above ``middle``.
+        middle: the rank of a plain card without value, 0 for a two to 12 for an ace.
+        trump: value of the trump eight.
+        trump_rank: value of a trump for each rank above the eight.
+        pair: discount on leading a card for each other card of its rank in the hand.
+        throw_in: a card is thrown in if it is worth less than this.
+        add_to_take: a card is added to a take if it is worth less than this.
+        turn: cost of taking, for the lost turn.
+        burden: cost of taking, for each card.
+        new_rank: cost of showing a rank that is not on the table.
+        transfer: value of a transfer.
     """
 
     plain: float
@@ -37,15 +44,15 @@ class Prices:
     trump: float
     trump_rank: float
     pair: float
-    throw: float
-    give: float
+    throw_in: float
+    add_to_take: float
     turn: float
     burden: float
-    quiet: float
+    new_rank: float
     transfer: float
 
-    def of_cards(self) -> dict[Packed, float]:
-        """The worth of every card, by strength. No trump is worth less than an ace."""
+    def card_values(self) -> dict[Packed, float]:
+        """Return the value of every packed card. No trump is worth less than an ace."""
         ace = self.plain * (12 - self.middle)
         return {
             bit: self.plain * (rank - self.middle)
@@ -56,61 +63,62 @@ class Prices:
 
 
 class PhasePolicy:
-    """A way to play in one phase: which card to lead, throw in or beat with, and when to take."""
+    """The policy in one phase: which card to lead, throw in or beat with, and when to take."""
 
-    __slots__ = ("_give", "_pair", "_press", "_quiet", "_throw", "_worth", "_worths")
+    __slots__ = ("_add_to_take", "_new_rank", "_pair", "_press", "_prices", "_throw_in", "_values")
 
-    def __init__(self, worths: Prices, press: float) -> None:
-        """Play by these worths.
+    def __init__(self, prices: Prices, press: float) -> None:
+        """Play by these prices.
 
-        ``press``: how much rather a card is thrown in that seems to cost the defender a trump.
+        ``press`` is the discount on throwing in a card that probably costs the defender a trump.
         """
-        self._worths = worths
-        self._pair, self._quiet = worths.pair, worths.quiet
-        self._throw, self._give = worths.throw, worths.give
+        self._prices = prices
+        self._pair, self._new_rank = prices.pair, prices.new_rank
+        self._throw_in, self._add_to_take = prices.throw_in, prices.add_to_take
         self._press = press
-        self._worth = worth = worths.of_cards()
-        # the weakest card is the cheapest, which the choices use
-        assert [*worth.values()] == sorted(worth.values())
+        self._values = values = prices.card_values()
+        # The choices below rely on the weakest card being the cheapest.
+        assert [*values.values()] == sorted(values.values())
 
     def lead(self, hand: Packed) -> Packed:
-        """The card to lead."""
-        worth, pair = self._worth, self._pair
+        """Return the card to lead."""
+        values, pair = self._values, self._pair
         best, least = 0, _FAR
         while hand:
             card = hand & -hand
-            price = worth[card]
+            price = values[card]
             if price - 2 * pair >= least:
-                break  # no rank from here on has mates enough
-            mates = hand & SAME_RANK[card]
+                break  # no later rank has enough cards to be cheaper
+            same_rank = hand & SAME_RANK[card]
             if card & PLAIN:
-                price -= pair * ((mates & PLAIN).bit_count() - 1)
+                price -= pair * ((same_rank & PLAIN).bit_count() - 1)
             if price < least:
                 best, least = card, price
-            hand ^= mates & PLAIN or card
+            hand ^= same_rank & PLAIN or card
         return best
 
-    def throw(self, fitting: Packed, weak: Packed) -> Packed:
-        """The card of ``fitting``, which has some, to throw in; 0 for none.
+    def throw_in(self, fitting: Packed, weak: Packed) -> Packed:
+        """Return the card to throw in, or 0 for none.
 
-        ``weak`` are cards that the defender seems to have nothing plain against.
+        ``fitting`` are the cards that can be thrown in, at least one. ``weak`` are the cards that
+        the defender probably cannot beat with a plain card.
         """
-        worth = self._worth
+        values = self._values
         best = fitting & -fitting
-        price = worth[best]
+        price = values[best]
         weak &= fitting
         if weak:
             pressing = weak & -weak
-            if worth[pressing] - self._press < price:
-                best, price = pressing, worth[pressing] - self._press
-        return best if price < self._throw else 0
+            if values[pressing] - self._press < price:
+                best, price = pressing, values[pressing] - self._press
+        return best if price < self._throw_in else 0
 
-    def give(self, fitting: Packed) -> Packed:
-        """The same where the defender takes."""
+    def add_to_take(self, fitting: Packed) -> Packed:
+        """Return the card to add when the defender takes, or 0 for none."""
         card = fitting & -fitting
-        return card if self._worth[card] < self._give else 0
+        return card if self._values[card] < self._add_to_take else 0
 
-    def answer(
+    def defend(
         self,
         hand: Packed,
         unbeaten: Sequence[Packed],
@@ -119,29 +127,33 @@ class PhasePolicy:
         *,
         transfer: bool = False,
     ) -> Plan:
-        """What the defender beats with what; nothing is to take, and to beat 0 is to transfer.
+        """Return the defender's plan: beat everything, transfer, or take (an empty plan).
 
-        ``table`` are all cards on it, ``ranks`` all cards of a rank that is on it; ``transfer``:
-        whether the defender may.
+        Args:
+            hand: the defender's cards.
+            unbeaten: the attack cards to beat.
+            table: all cards on the table.
+            ranks: all cards of the ranks on the table.
+            transfer: a transfer is allowed, given a card of the right rank.
         """
         plan, value = self._beat(hand, unbeaten, ranks)
-        passed_on = hand & SAME_RANK[unbeaten[0]] if transfer else 0
-        if not plan and not passed_on:
+        transferable = hand & SAME_RANK[unbeaten[0]] if transfer else 0
+        if not plan and not transferable:
             return plan
         taken = self._taken(table)
         if value < taken:
             plan, value = [], taken
-        card = passed_on & -passed_on
-        if card and self._worths.transfer - self._worth[card] > value:
+        card = transferable & -transferable
+        if card and self._prices.transfer - self._values[card] > value:
             return [(0, card)]
         return plan
 
     def _beat(self, hand: Packed, unbeaten: Sequence[Packed], ranks: Packed) -> tuple[Plan, float]:
-        """How to beat everything, the hardest first, and what that is worth; no plan if it cannot.
+        """Return a plan that beats everything and its value. The plan is empty if there is none.
 
-        A card of a rank that is on the table already is rather spent.
+        The strongest attack cards are beaten first. Cards of ranks on the table are preferred.
         """
-        worth, quiet = self._worth, self._quiet
+        values, new_rank = self._values, self._new_rank
         plan: Plan = []
         value = 0.0
         for target in unbeaten if len(unbeaten) == 1 else sorted(unbeaten, reverse=True):
@@ -149,13 +161,13 @@ class PhasePolicy:
             if not options:
                 return [], -_FAR
             card = options & -options
-            price = worth[card]
+            price = values[card]
             if not card & ranks:
-                price += quiet
+                price += new_rank
                 known = options & ranks
-                if known and worth[known & -known] < price:
+                if known and values[known & -known] < price:
                     card = known & -known
-                    price = worth[card]
+                    price = values[card]
             plan.append((target, card))
             hand ^= card
             ranks |= SAME_RANK[card]
@@ -163,31 +175,38 @@ class PhasePolicy:
         return plan, value
 
     def _taken(self, table: Packed) -> float:
-        """What it is worth to take these cards."""
-        worths, worth = self._worths, self._worth
-        value = -worths.turn - worths.burden * table.bit_count()
+        """Return the value of taking these cards."""
+        prices, values = self._prices, self._values
+        value = -prices.turn - prices.burden * table.bit_count()
         while table:
             card = table & -table
             table ^= card
-            value += worth[card]
+            value += values[card]
         return value
 
 
 class Policy:
-    """A way to play through a whole match."""
+    """A policy for a whole match."""
 
     __slots__ = ("_early", "_end", "_few", "_late")
 
     def __init__(self, end: Prices, late: Prices, early: Prices, *, few: int, press: float) -> None:
-        """Play by these worths: with no stock, with up to ``few`` cards in it, and with more.
+        """Play by these prices.
 
-        ``press`` as for `Phase`.
+        Args:
+            end: the prices without a stock.
+            late: the prices with up to ``few`` cards in the stock.
+            early: the prices with more cards in the stock.
+            few: the boundary between late and early.
+            press: see `PhasePolicy`.
         """
-        self._end, self._late, self._early = (PhasePolicy(w, press) for w in (end, late, early))
+        self._end, self._late, self._early = (
+            PhasePolicy(prices, press) for prices in (end, late, early)
+        )
         self._few = few
 
-    def at(self, stock: int) -> PhasePolicy:
-        """How to play with so many cards in the stock."""
+    def for_stock(self, stock: int) -> PhasePolicy:
+        """Return the policy for this number of cards in the stock."""
         if not stock:
             return self._end
         return self._late if stock <= self._few else self._early
@@ -200,11 +219,11 @@ NORMAL: Final = Policy(
         trump=1.5,
         trump_rank=0.5,
         pair=2.5,
-        throw=19.0,
-        give=0.3,
+        throw_in=19.0,
+        add_to_take=0.3,
         turn=8.8,
         burden=2.0,
-        quiet=0.3,
+        new_rank=0.3,
         transfer=0.0,
     ),
     late=Prices(
@@ -213,11 +232,11 @@ NORMAL: Final = Policy(
         trump=2.5,
         trump_rank=0.3,
         pair=1.5,
-        throw=7.0,
-        give=1.4,
+        throw_in=7.0,
+        add_to_take=1.4,
         turn=6.8,
         burden=0.0,
-        quiet=0.3,
+        new_rank=0.3,
         transfer=-1.3,
     ),
     early=Prices(
@@ -226,14 +245,14 @@ NORMAL: Final = Policy(
         trump=13.5,
         trump_rank=0.6,
         pair=1.4,
-        throw=4.8,
-        give=0.6,
+        throw_in=4.8,
+        add_to_take=0.6,
         turn=8.1,
         burden=0.9,
-        quiet=0.1,
+        new_rank=0.1,
         transfer=2.0,
     ),
     few=5,
     press=2.0,
 )
-"""The normal bot's way to play."""
+"""The policy of the normal bot."""

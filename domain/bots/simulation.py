@@ -1,9 +1,8 @@
-"""One way in which the cards of a match may lie, and how the match then goes.
+"""Simulates matches with all cards open, in about a tenth of a millisecond each.
 
-A world is played to its end in a tenth of a millisecond, with every seat following one policy. It
-keeps to the rules (R4–R9) for honest players who act in a fixed order: the defender answers
-everything at once, then the others throw in from the attacker on clockwise. That is all that a
-play-out needs; real matches are decided by `domain.match.decide`.
+A simulation follows the rules (R4 to R9) for honest players who act in a fixed order: the defender
+answers all cards at once, then the others throw in clockwise from the attacker. All seats follow
+one policy. This is enough for playouts; real matches are decided by `domain.match.decide`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ DRAW: Final = -1
 
 
 class Variant(NamedTuple):
-    """The kind of durak: what the settings of the table say of play."""
+    """The variant of durak: the settings of the table that affect play."""
 
     throw_in_all: bool = True
     transfers: bool = False
@@ -27,13 +26,27 @@ class Variant(NamedTuple):
 
 
 class Simulation:
-    """A match at some moment with all cards open, packed by strength.
+    """A match in progress with all cards open and packed.
 
-    ``hands`` is by seat (0 for seats that are out), ``stock`` ends with the card drawn next,
-    ``in_play`` has the seats in play, rising. ``attacks`` is the number of attack cards on the
-    table, ``unbeaten`` those that nothing has beaten yet, ``passed`` the seats that have passed,
-    as a bit mask. With no attacks the attacker leads next. ``beaten`` is whether any card is,
-    ``weak`` what the defender seems to have nothing plain against, having spent a trump.
+    Attributes:
+        hands: the cards of each seat, 0 for a seat that is out.
+        stock: the stock; its last card is drawn next.
+        in_play: the seats in play, ascending.
+        attacker: the attacker. Without attack cards on the table, it leads next.
+        defender: the defender.
+        variant: the variant of durak.
+        attacks_max: the maximum number of attack cards in a bout, regardless of hands (R4.3).
+        cap: the maximum number of attack cards in this bout.
+        attacks: the number of attack cards on the table.
+        unbeaten: the attack cards that are not beaten.
+        table: all cards on the table.
+        ranks: all cards of the ranks on the table.
+        weak: the plain cards that the defender probably cannot beat with a plain card.
+        beaten: any attack card is beaten.
+        taking: the defender has declared "take".
+        passed: the seats that have passed, as a bit mask.
+        bouts: the number of bouts played in the simulation.
+        bouts_without_discard: the bouts in a row that ended without a discard (R9.5).
     """
 
     __slots__ = (
@@ -42,9 +55,9 @@ class Simulation:
         "attacks_max",
         "beaten",
         "bouts",
+        "bouts_without_discard",
         "cap",
         "defender",
-        "dry_bouts",
         "hands",
         "in_play",
         "passed",
@@ -73,27 +86,27 @@ class Simulation:
         variant: Variant,
         attacks_max: int = ATTACK_CARDS_MAX,
     ) -> None:
-        """The start of a bout in which all of these seats are in play."""
+        """Start a bout with all of these seats in play."""
         self.hands = hands
         self.stock = stock
         self.in_play = list(range(len(hands)))
         self.attacker = attacker
         self.variant = variant
         self.attacks_max = attacks_max
-        self.dry_bouts = 0
+        self.bouts_without_discard = 0
         self.bouts = 0
-        self._clear()
+        self._start_bout()
 
     def copy(self) -> Simulation:
-        """An independent copy."""
+        """Return an independent copy."""
         twin = Simulation.__new__(Simulation)
         twin.hands = self.hands.copy()
         twin.stock = self.stock.copy()
-        twin.in_play = self.in_play  # replaced, never changed
+        twin.in_play = self.in_play  # shared: the list is replaced, never changed
         twin.attacker = self.attacker
         twin.variant = self.variant
         twin.attacks_max = self.attacks_max
-        twin.dry_bouts = self.dry_bouts
+        twin.bouts_without_discard = self.bouts_without_discard
         twin.bouts = self.bouts
         twin.table = self.table
         twin.ranks = self.ranks
@@ -108,22 +121,22 @@ class Simulation:
         return twin
 
     def after(self, seat: int) -> int:
-        """The next seat in play."""
+        """Return the next seat in play."""
         in_play = self.in_play
         if len(in_play) == 2:
             return in_play[0] if in_play[1] == seat else in_play[1]
         at = in_play.index(seat) + 1
         return in_play[at] if at < len(in_play) else in_play[0]
 
-    def _clear(self) -> None:
-        """Begin a bout."""
+    def _start_bout(self) -> None:
+        """Start a bout with an empty table."""
         self.table = self.ranks = self.weak = 0
         self.unbeaten = []
         self.attacks = self.passed = 0
         self.beaten = self.taking = False
-        self._face(self.after(self.attacker))
+        self._set_defender(self.after(self.attacker))
 
-    def _face(self, defender: int) -> None:
+    def _set_defender(self, defender: int) -> None:
         self.defender = defender
         held = self.hands[defender].bit_count()
         self.cap = min(held, self.attacks_max)
@@ -131,7 +144,7 @@ class Simulation:
     # --- moves ---------------------------------------------------------------------------------
 
     def attack(self, seat: int, card: Packed) -> None:
-        """Lead, or throw in."""
+        """Lead a card or throw it in."""
         self.hands[seat] ^= card
         self.table |= card
         self.ranks |= SAME_RANK[card]
@@ -151,52 +164,52 @@ class Simulation:
             self.weak |= BEATERS_OF[target] & PLAIN
 
     def transfer(self, card: Packed) -> None:
-        """Pass the attack on (R6)."""
+        """Transfer the attack (R6)."""
         seat = self.defender
         self.attack(seat, card)
         self.attacker = seat
-        self._face(self.after(seat))
+        self._set_defender(self.after(seat))
 
     def can_transfer(self) -> bool:
-        """R6.1 and R6.2, but for holding a card of the rank."""
+        """Return whether a transfer is allowed, given a card of the right rank (R6.1, R6.2)."""
         if not self.variant.transfers or self.beaten or self.taking:
             return False
         held = self.hands[self.after(self.defender)].bit_count()
         return min(held, self.attacks_max) > self.attacks
 
-    # --- playing on ----------------------------------------------------------------------------
+    # --- playouts ------------------------------------------------------------------------------
 
     def play_out(self, policy: Policy) -> int:
-        """Play to the end. Gives the durak's seat, or DRAW; `in_play` are the last in play."""
+        """Play to the end. Return the durak's seat, or DRAW between the seats ``in_play``."""
         while True:
             durak = self.play_bout(policy)
             if durak is not None:
                 return durak
 
     def play_bout(self, policy: Policy) -> int | None:
-        """Play until nobody adds anything, and close the bout. None if the match goes on."""
-        phase = policy.at(len(self.stock))
+        """Play the bout to its end. Return the durak, DRAW, or None if the match goes on."""
+        phase = policy.for_stock(len(self.stock))
         if not self.attacks:
             self.attack(self.attacker, phase.lead(self.hands[self.attacker]))
         while True:
             if self.unbeaten and not self.taking:
-                self._answer(phase)
+                self._defend(phase)
             if self.attacks >= self.cap or not self._throw_in(phase):
                 return self._close()
 
-    def _answer(self, phase: PhasePolicy) -> None:
-        """The defender beats everything, transfers, or takes."""
+    def _defend(self, phase: PhasePolicy) -> None:
+        """Let the defender beat everything, transfer or take."""
         hands, defender, table, ranks = self.hands, self.defender, self.table, self.ranks
         transfer = self.can_transfer() if self.variant.transfers else False
-        plan = phase.answer(hands[defender], self.unbeaten, table, ranks, transfer=transfer)
+        plan = phase.defend(hands[defender], self.unbeaten, table, ranks, transfer=transfer)
         if not plan:
             self.taking = True
             return
         if not plan[0][0]:
             self.transfer(plan[0][1])
-            self._answer(phase)
+            self._defend(phase)
             return
-        for target, card in plan:  # `beat` for all at once
+        for target, card in plan:  # the same as `beat` for each, but faster
             hands[defender] ^= card
             table |= card
             ranks |= SAME_RANK[card]
@@ -208,19 +221,19 @@ class Simulation:
         self.passed = 0
 
     def _throw_in(self, phase: PhasePolicy) -> bool:
-        """Let the throwers add one card, if any wants to."""
+        """Let the throwers add one card. Return whether one of them did."""
         hands, ranks, passed, taking = self.hands, self.ranks, self.passed, self.taking
         for seat in (self.attacker,) if len(self.in_play) == 2 else self._throwers():
             fitting = hands[seat] & ranks
             if fitting and not (passed and passed >> seat & 1):
-                card = phase.give(fitting) if taking else phase.throw(fitting, self.weak)
+                card = phase.add_to_take(fitting) if taking else phase.throw_in(fitting, self.weak)
                 if card:
                     self.attack(seat, card)
                     return True
         return False
 
     def _throwers(self) -> list[int]:
-        """Who of three or more may throw in (R5.2), from the attacker on clockwise."""
+        """Return the seats that may throw in with three or more in play, clockwise (R5.2)."""
         in_play = self.in_play
         at = in_play.index(self.attacker)
         order = in_play[at:] + in_play[:at]
@@ -232,15 +245,15 @@ class Simulation:
         return [seat for seat in order if seat in beside]
 
     def _close(self) -> int | None:
-        """End the bout, draw, and read the result (R7–R9); None if the match goes on."""
+        """Close the bout and draw (R7, R8). Return the result (R9), None if the match goes on."""
         self.bouts += 1
         defender = self.defender
         if self.taking:
             self.hands[defender] |= self.table
-            self.dry_bouts += 1
+            self.bouts_without_discard += 1
             leader = self.after(defender)
         else:
-            self.dry_bouts = 0
+            self.bouts_without_discard = 0
             self.attacks_max = ATTACK_CARDS_MAX
             leader = defender
         if self.stock:
@@ -256,14 +269,14 @@ class Simulation:
                 while not hands[leader]:
                     leader = self.after(leader)
                 self.in_play = holding
-        if self.dry_bouts >= DRY_BOUTS_MAX:
+        if self.bouts_without_discard >= DRY_BOUTS_MAX:
             return DRAW
         self.attacker = leader
-        self._clear()
+        self._start_bout()
         return None
 
     def _draw(self) -> None:
-        """Fill up the hands: the attacker first, the defender last (R8)."""
+        """Fill the hands: the attacker first, the defender last (R8)."""
         in_play, defender = self.in_play, self.defender
         if len(in_play) == 2:
             self._fill(self.attacker)

@@ -1,15 +1,15 @@
-"""Exact endgames for two seats with an empty stock (RULES R4–R9, R14.4).
+"""The exact solver for endgames: two seats in play and an empty stock (R4 to R9, R14.4).
 
-Build a `Position` from what both hands and the table hold, then `solve` it or `evaluate_moves` in
-it.
+Build a `Position` by hand or with `domain.endgame.conversion`, then call `solve` or
+`evaluate_moves`. `domain.endgame.review` judges the moves of a finished match.
 """
 
 from domain.endgame.position import (
     EndgameMove,
-    EndgameResult,
     MoveKind,
     Position,
     Role,
+    Terminal,
     apply_move,
     legal_moves,
 )
@@ -17,12 +17,12 @@ from domain.endgame.solver import MoveValue, Solution, Value, evaluate_moves, so
 
 __all__ = [
     "EndgameMove",
-    "EndgameResult",
     "MoveKind",
     "MoveValue",
     "Position",
     "Role",
     "Solution",
+    "Terminal",
     "Value",
     "apply_move",
     "evaluate_moves",

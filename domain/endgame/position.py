@@ -1,9 +1,7 @@
-"""An endgame position: two seats in play, empty stock, both hands known (RULES R4–R9).
+"""Endgame positions: two seats in play, an empty stock, both hands known (R4 to R9).
 
-Cards are bits: card number = 1 + 13·suit + (rank − 2) with suits clubs, diamonds, hearts, spades,
-and the card's bit is ``1 << (number − 1)``. A set of cards is the sum of its bits, the same masks
-that the match itself folds. The deck (24, 36 or 52) needs no field: only the cards still in play
-matter.
+A card is its bit, ``1 << (card number - 1)``, and a set of cards is a mask of such bits, as in
+`domain.cards`. A position does not name its deck: only the cards still in play matter.
 """
 
 from __future__ import annotations
@@ -13,23 +11,23 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
-BOUTS_WITHOUT_DISCARD_MAX = 50
-"""R9.5: so many bouts in a row without a discard are a draw."""
-
-SUIT = (1 << 13) - 1
-ALL_CARDS = (1 << 52) - 1
-RANK = 1 | 1 << 13 | 1 << 26 | 1 << 39
+from domain.cards import ALL_CARDS, BEATERS, RANK_MASK, SUIT_MASK, CardMask
+from domain.match.state import (
+    ATTACK_CARDS_MAX,
+    ATTACK_CARDS_MAX_OPENING,
+    DRY_BOUTS_MAX,
+)
 
 
 class Role(IntEnum):
-    """Part that a seat plays in the running bout."""
+    """The role of a seat in the current bout."""
 
     ATTACKER = 0
     DEFENDER = 1
 
 
 class MoveKind(IntEnum):
-    """Moves of the match, and WAIT: the attacker leaves the next move to the defender."""
+    """The moves of a match, and WAIT: the attacker lets the defender move first."""
 
     ATTACK = 1
     DEFEND = 2
@@ -40,44 +38,56 @@ class MoveKind(IntEnum):
 
 
 class EndgameMove(NamedTuple):
-    """One move; ``card`` and ``target`` (the attack card that a DEFEND beats) are cards' bits."""
+    """A move. ``card`` is the card played, ``target`` the attack card that a DEFEND beats."""
 
     kind: MoveKind
-    card: int = 0
-    target: int = 0
+    card: CardMask = 0
+    target: CardMask = 0
 
 
-class EndgameResult(NamedTuple):
-    """The match is over: the seat that won, or None for a draw."""
+class Terminal(NamedTuple):
+    """The end of an endgame: the seat that won, or None for a draw."""
 
     winner: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Everything that decides an endgame.
-
-    ``beaten`` holds the attack cards that are beaten and the cards that beat them. The cap of R4.3
-    and R6.2 needs no field: the defender's hand when they became the defender is their hand now and
-    one card for each beaten attack card. ``five_card_limit``: the five-card opening is on and no
-    defence has succeeded yet. ``quiet_bouts``: bouts in a row that ended without a discard (R9.5).
-    ``turn``: whose move is asked for. While unbeaten cards lie there and nobody has taken, either
-    seat may move (R5.1); everywhere else the turn follows from the table.
+    """All facts that decide an endgame.
 
     Raises ValueError for a position that no bout can reach, or that R7.3 or R9 has already closed.
+
+    There is no field for the cap of R4.3 and R6.2. It follows from the hand that the defender had
+    when they became the defender: their present hand and one card for each beaten attack card.
+
+    Attributes:
+        attacker_hand: the attacker's cards.
+        defender_hand: the defender's cards.
+        trump_suit: 0 to 3.
+        unbeaten: the attack cards that are not beaten.
+        beaten: the beaten attack cards and the cards that beat them.
+        taking: the defender has declared "take".
+        turn: the role that moves. While there are unbeaten cards and "take" is not declared, either
+            seat may move (R5.1). In all other positions the turn follows from the table.
+        transfer: transfers are allowed.
+        draw_allowed: draws are allowed (R9.4).
+        five_card_limit: the five-card opening is on and no defence has succeeded yet (R4.3).
+        bouts_without_discard: the bouts in a row that ended without a discard, 0 to 49 (R9.5).
+        attacker_seat: the attacker's seat.
+        defender_seat: the defender's seat.
     """
 
-    attacker_hand: int
-    defender_hand: int
+    attacker_hand: CardMask
+    defender_hand: CardMask
     trump_suit: int
-    unbeaten: int = 0
-    beaten: int = 0
+    unbeaten: CardMask = 0
+    beaten: CardMask = 0
     taking: bool = False
     turn: Role = Role.ATTACKER
     transfer: bool = False
     draw_allowed: bool = True
     five_card_limit: bool = False
-    quiet_bouts: int = 0
+    bouts_without_discard: int = 0
     attacker_seat: int = 0
     defender_seat: int = 1
 
@@ -89,32 +99,38 @@ class Position:
             or cards > ALL_CARDS
             or cards.bit_count() != sum(p.bit_count() for p in parts)
         ):
-            raise ValueError("each card lies in one place, as a bit of 1 << 0 to 1 << 51")
-        if not 0 <= self.trump_suit <= 3 or not 0 <= self.quiet_bouts < BOUTS_WITHOUT_DISCARD_MAX:
-            raise ValueError("trump_suit is 0 to 3 and quiet_bouts 0 to 49")
+            raise ValueError(
+                "each card must be in one place only, as one of the bits 1 << 0 to 1 << 51"
+            )
+        if not 0 <= self.trump_suit <= 3 or not 0 <= self.bouts_without_discard < DRY_BOUTS_MAX:
+            raise ValueError("trump_suit must be 0 to 3 and bouts_without_discard 0 to 49")
         if self.attacker_seat == self.defender_seat:
-            raise ValueError("attacker and defender are different seats")
+            raise ValueError("attacker and defender must be different seats")
         if self.beaten.bit_count() % 2 or self.attack_cards_allowed() < 0:
-            raise ValueError("beaten cards come in pairs, and the attack keeps to its cap (R4.3)")
+            raise ValueError(
+                "beaten cards must be pairs, and the attack must not exceed its cap (R4.3)"
+            )
         if self.turn is Role.DEFENDER and (self.taking or not self.unbeaten):
-            raise ValueError("the defender moves while there is something to beat (R4.2, R7.2)")
+            raise ValueError(
+                "the defender can move only while there is a card to beat (R4.2, R7.2)"
+            )
         if self.taking and not self.unbeaten:
-            raise ValueError("who takes leaves an attack card unbeaten (R7.2)")
+            raise ValueError("a take requires an unbeaten attack card (R7.2)")
         if (self.taking or not self.unbeaten) and not self._may_attack():
             raise ValueError("this bout is closed (R7.3, R9.1)")
 
     @property
     def seat_to_move(self) -> int:
-        """Seat whose move is asked for."""
+        """The seat that moves."""
         return self.attacker_seat if self.turn is Role.ATTACKER else self.defender_seat
 
     @property
     def attack_limit(self) -> int:
-        """Most attack cards of a bout whatever the defender holds: six, or five (R4.3)."""
-        return 5 if self.five_card_limit else 6
+        """The maximum number of attack cards in a bout, regardless of hands: six or five (R4.3)."""
+        return ATTACK_CARDS_MAX_OPENING if self.five_card_limit else ATTACK_CARDS_MAX
 
     def attack_cards_allowed(self) -> int:
-        """How many more attack cards the cap allows (R4.3, R4.4, R6.2)."""
+        """Return how many more attack cards the cap allows (R4.3, R4.4, R6.2)."""
         pairs = self.beaten.bit_count() // 2
         return (
             min(self.attack_limit, self.defender_hand.bit_count() + pairs)
@@ -123,33 +139,34 @@ class Position:
         )
 
     def _may_attack(self) -> bool:
-        """The cap, and a card in the attacker's hand, leave the bout open (R7.3)."""
+        """Return whether the attacker has a card left and the cap allows it (R7.3)."""
         return bool(self.attacker_hand) and self.attack_cards_allowed() > 0
 
 
-def single_cards(cards: int) -> Iterator[int]:
-    """Single-card masks of a set, lowest card number first."""
+def single_cards(cards: CardMask) -> Iterator[CardMask]:
+    """Yield the mask of each card of a set, lowest card number first."""
     while cards:
         card = cards & -cards
         yield card
         cards ^= card
 
 
-def same_ranks(cards: int) -> int:
-    """All 52-card bits whose rank occurs in ``cards``."""
-    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT
-    return ranks * RANK
+def same_ranks(cards: CardMask) -> CardMask:
+    """Return all cards whose rank occurs in ``cards``."""
+    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_MASK[0]
+    return ranks * RANK_MASK[2]  # each rank in the first suit, repeated in all four
 
 
-def beaters(card: int, trump_suit: int) -> int:
-    """All 52-card bits that beat ``card`` (R1.3)."""
-    suit = (card.bit_length() - 1) // 13
-    higher = (SUIT << 13 * suit) & ~(2 * card - 1)
-    return higher if suit == trump_suit else higher | SUIT << 13 * trump_suit
+def beaters(card: CardMask, trump_suit: int) -> CardMask:
+    """Return all cards that beat ``card`` (R1.3)."""
+    return BEATERS[trump_suit][card.bit_length()]
 
 
 def legal_moves(position: Position) -> list[EndgameMove]:
-    """Moves of the seat to move (R4–R7), WAIT where the attacker may leave it to the defender."""
+    """Return the legal moves of the seat to move (R4 to R7).
+
+    They include WAIT where the attacker may let the defender move first.
+    """
     p = position
     if p.turn is Role.DEFENDER:
         return _defender_moves(p)
@@ -181,15 +198,18 @@ def _defender_moves(p: Position) -> list[EndgameMove]:
 
 
 def can_transfer(position: Position) -> bool:
-    """R6.1 and R6.2, but for the rank that the defender must hold."""
+    """Return whether a transfer is allowed, given a card of the right rank (R6.1, R6.2)."""
     p = position
     count = p.unbeaten.bit_count() + 1
-    open_ = p.transfer and p.unbeaten and not p.beaten and not p.taking
-    return bool(open_ and count <= min(p.attack_limit, p.attacker_hand.bit_count()))
+    is_open = p.transfer and p.unbeaten and not p.beaten and not p.taking
+    return bool(is_open and count <= min(p.attack_limit, p.attacker_hand.bit_count()))
 
 
-def apply_move(position: Position, move: EndgameMove) -> Position | EndgameResult:
-    """The position after a move, the bout closed where R7 says so. ValueError if not legal."""
+def apply_move(position: Position, move: EndgameMove) -> Position | Terminal:
+    """Return the position after a move, or the result if the move ends the endgame.
+
+    A bout that R7 closes is closed. Raises ValueError if the move is not legal.
+    """
     p = position
     if move not in legal_moves(p):
         raise ValueError(f"{move} is not legal here")
@@ -222,8 +242,8 @@ def apply_move(position: Position, move: EndgameMove) -> Position | EndgameResul
 
 def _settle(
     p: Position, attacker: int, defender: int, unbeaten: int, beaten: int, *, taking: bool
-) -> Position | EndgameResult:
-    """The same bout with new places of the cards, closed if R7.3 says so."""
+) -> Position | Terminal:
+    """Return the bout with the cards in new places, closed if R7.3 closes it."""
     pairs = beaten.bit_count() // 2
     room = min(p.attack_limit, defender.bit_count() + pairs) - pairs - unbeaten.bit_count()
     if (taking or not unbeaten) and (room <= 0 or not attacker):
@@ -242,30 +262,30 @@ def _settle(
     )
 
 
-def _taken(p: Position) -> Position | EndgameResult:
+def _taken(p: Position) -> Position | Terminal:
     return _next_bout(p, p.attacker_hand, p.defender_hand | p.unbeaten | p.beaten, discarded=False)
 
 
-def _beaten(p: Position) -> Position | EndgameResult:
+def _beaten(p: Position) -> Position | Terminal:
     return _next_bout(p, p.attacker_hand, p.defender_hand, discarded=True)
 
 
 def _next_bout(
     p: Position, attacker: int, defender: int, *, discarded: bool
-) -> Position | EndgameResult:
-    """Read the result (R9), else open the next bout.
+) -> Position | Terminal:
+    """Return the result if there is one (R9), else the start of the next bout.
 
-    Roles swap after a defence and stay after a take (R7.1, R7.2).
+    The roles swap after a defence and stay after a take (R7.1, R7.2).
     """
     if not attacker or not defender:
         if attacker:
-            return EndgameResult(p.defender_seat)
+            return Terminal(p.defender_seat)
         if defender or not p.draw_allowed:
-            return EndgameResult(p.attacker_seat)
-        return EndgameResult(None)
-    quiet = 0 if discarded else p.quiet_bouts + 1
-    if quiet >= BOUTS_WITHOUT_DISCARD_MAX:
-        return EndgameResult(None)
+            return Terminal(p.attacker_seat)
+        return Terminal(None)
+    without_discard = 0 if discarded else p.bouts_without_discard + 1
+    if without_discard >= DRY_BOUTS_MAX:
+        return Terminal(None)
     fresh = replace(
         p,
         attacker_hand=attacker,
@@ -274,7 +294,7 @@ def _next_bout(
         beaten=0,
         taking=False,
         turn=Role.ATTACKER,
-        quiet_bouts=quiet,
+        bouts_without_discard=without_discard,
     )
     if not discarded:
         return fresh

@@ -1,25 +1,32 @@
-"""What the moves of a match did to its result, where the solver can tell.
+"""Reviews the moves of a finished match that were made in a two-seat endgame.
 
-Such moves are those made with two seats in play and an empty stock: once the match is over all its
-cards are known, and so is what either seat could still reach by its best play. On tricky tables
-(R11) nothing is decided, since cheating and challenges are beyond the solver.
+These are the moves with two seats in play and an empty stock. When the match is over all cards are
+known, so the solver can say what each seat could still reach by best play. Moves on tricky tables
+(R11) are not reviewed, because the solver does not model cheating and challenges.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from domain.cards import bit
-from domain.endgame import EndgameMove, EndgameResult, MoveKind, Position, Value, apply_move, solve
-from domain.endgame.conversion import position_from_match
+from domain.endgame.conversion import move_of_event, position_from_match
+from domain.endgame.position import EndgameMove, Position, Terminal, apply_move
+from domain.endgame.solver import Value, solve
 from domain.match.fold import Match
-from domain.match.state import State
-from durak.v1.events_pb2 import ActorKind, Event, Record
+from durak.v1.events_pb2 import ActorKind, Record
 from durak.v1.table_pb2 import PHASE_PLAYING
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedMove:
-    """A move as it was made, at this version, and where: None on a tricky table."""
+    """A move that was made in an endgame.
+
+    Attributes:
+        version: the version of its record.
+        seat: the seat that moved.
+        move: the move.
+        by_clock: the server made the move for the seat when its time ran out (R10.2).
+        position: the position before the move; None on a tricky table.
+    """
 
     version: int
     seat: int
@@ -30,10 +37,12 @@ class PlayedMove:
 
 @dataclass(frozen=True, slots=True)
 class MoveReview:
-    """What a move did to its seat's result; None where that is not proven.
+    """The effect of a move on the result of the seat that made it.
 
-    ``before``: what the best move reached, ``after``: what this one did. ``better`` is given where
-    a result was given away, and is such a best move.
+    Attributes:
+        before: what the best move reaches; None if not proven.
+        after: what the move that was made reaches; None if not proven.
+        better: a best move, if the move that was made reaches less.
     """
 
     before: Value | None = None
@@ -42,23 +51,27 @@ class MoveReview:
 
 
 def endgame_moves(records: Iterable[Record]) -> list[PlayedMove]:
-    """The moves of a match that were made with two seats in play and an empty stock, in order.
+    """Return the moves of a match that were made with two seats in play and an empty stock.
 
-    ``records`` are all of its records. Raises CorruptLogError for what makes no match.
+    ``records`` are all records of the match, and the moves are in their order. Raises
+    CorruptLogError for records that are not a valid match.
     """
     match = Match()
     found = []
     for record in records:
-        if _is_ending(match):
-            move = _move_of(record.event)
-            if move is not None:
-                found.append(_played_move(match, record, *move))
+        if _is_endgame(match):
+            moved = move_of_event(record.event)
+            if moved is not None:
+                found.append(_played_move(match, record, *moved))
         match.apply(record)
     return found
 
 
 def review_move(played: PlayedMove, budget: int) -> MoveReview:
-    """What a move did to the result, visiting at most ``budget`` positions before it and after."""
+    """Return the effect of a move on the result.
+
+    ``budget`` is the maximum number of positions to visit, before the move and again after it.
+    """
     position = played.position
     if position is None:
         return MoveReview()
@@ -72,39 +85,21 @@ def review_move(played: PlayedMove, budget: int) -> MoveReview:
     return MoveReview(best.value, after, better)
 
 
-def _is_ending(match: State) -> bool:
+def _is_endgame(match: Match) -> bool:
     return match.phase == PHASE_PLAYING and not match.stock and match.in_play.bit_count() == 2
 
 
-def _move_of(event: Event) -> tuple[int, EndgameMove] | None:
-    """Who made which move, if the event is one; challenges apart."""
-    match event.WhichOneof("kind"):
-        case "attacked":
-            return event.attacked.seat, EndgameMove(MoveKind.ATTACK, bit(event.attacked.card))
-        case "defended":
-            beaten, by = bit(event.defended.attack_card), bit(event.defended.card)
-            return event.defended.seat, EndgameMove(MoveKind.DEFEND, by, beaten)
-        case "transferred":
-            card = bit(event.transferred.card)
-            return event.transferred.seat, EndgameMove(MoveKind.TRANSFER, card)
-        case "take_declared":
-            return event.take_declared.seat, EndgameMove(MoveKind.TAKE)
-        case "passed":
-            return event.passed.seat, EndgameMove(MoveKind.PASS)
-    return None
-
-
-def _played_move(match: State, record: Record, seat: int, move: EndgameMove) -> PlayedMove:
+def _played_move(match: Match, record: Record, seat: int, move: EndgameMove) -> PlayedMove:
     by_clock = record.actor_kind == ActorKind.ACTOR_KIND_CLOCK
     position = None if match.table.tricky else position_from_match(match, seat)
     return PlayedMove(record.version, seat, move, by_clock, position)
 
 
 def _value_after(position: Position, move: EndgameMove, budget: int) -> Value | None:
-    """What the seat that makes a move reaches by it, if that is proven."""
+    """Return the proven value of a move for the seat that makes it, or None if not proven."""
     mover = position.seat_to_move
     after = apply_move(position, move)
-    if isinstance(after, EndgameResult):
+    if isinstance(after, Terminal):
         if after.winner is None:
             return Value.DRAW
         return Value.WIN if after.winner == mover else Value.LOSS

@@ -1,4 +1,4 @@
-"""Values of endgame positions and of each move in them (R14.4)."""
+"""Solves endgame positions: the value of a position and of each move in it (R14.4)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from enum import IntEnum
 from itertools import product
 from typing import TypeVar
 
+from domain.endgame.countdown_search import CountdownSearch
 from domain.endgame.playout import playout
 from domain.endgame.position import (
-    BOUTS_WITHOUT_DISCARD_MAX,
     EndgameMove,
-    EndgameResult,
     Position,
     Role,
+    Terminal,
     apply_move,
     legal_moves,
 )
 from domain.endgame.search import FAR, BudgetSpent, Search
-from domain.endgame.transfer_search import CountdownSearch, HorizonReached, TransferSearch
+from domain.endgame.transfer_search import HorizonReached, TransferSearch
+from domain.match.state import DRY_BOUTS_MAX
 
 _S = TypeVar("_S", bound=Search)
 
 
 class Value(IntEnum):
-    """What best play by both seats leads to, for the seat to move."""
+    """The result of best play by both seats, for the seat to move."""
 
     LOSS = -1
     DRAW = 0
@@ -33,7 +34,7 @@ class Value(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoveValue:
-    """Value of a move for the seat that makes it; if not ``exact``, a play-out's result."""
+    """The value of a move for the seat that makes it: proven if ``exact``, else from a playout."""
 
     value: Value
     exact: bool
@@ -41,10 +42,13 @@ class MoveValue:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Answer to a position: ``value`` for the seat to move, reached by ``best_move``.
+    """The solution of a position.
 
-    ``exact``: value and move are proven. Otherwise the budget was spent and they are the best
-    found. ``visited``: number of positions searched.
+    Attributes:
+        value: the value for the seat to move.
+        best_move: a move that reaches the value.
+        exact: value and move are proven. Otherwise the budget ran out and they are estimates.
+        visited: the number of positions visited.
     """
 
     value: Value
@@ -54,10 +58,24 @@ class Solution:
 
 
 def solve(position: Position, *, budget: int | None = None) -> Solution:
-    """Value and best move of the seat to move.
+    """Return the value of a position and a best move.
 
-    ``budget`` is the greatest number of positions to visit, None for no limit. The values are those
-    of R9.5: see ``Solver``. Among moves that keep the value the first of ``legal_moves`` is taken.
+    ``budget`` is the maximum number of positions to visit; None means no limit. Among moves of
+    equal value the first one of ``legal_moves`` is returned. `Solver` describes what ``exact``
+    guarantees under R9.5.
+
+    The attacker holds 7♥ and the trump 6♠, the defender 8♥ and 9♣. Leading 6♠ wins: the defender
+    must take it, and 7♥ is the attacker's last card.
+
+    >>> from domain.cards import CARD_BY_NAME, card_name, mask_of
+    >>> def cards(names):
+    ...     return mask_of(CARD_BY_NAME[name] for name in names.split())
+    >>> position = Position(cards("7♥ 6♠"), cards("8♥ 9♣"), trump_suit=3)
+    >>> solution = solve(position)
+    >>> solution.value, solution.exact, card_name(solution.best_move.card.bit_length())
+    (<Value.WIN: 1>, True, '6♠')
+    >>> [found.value.name for found in evaluate_moves(position).values()]
+    ['DRAW', 'WIN']
     """
     return Solver(position).solve(FAR if budget is None else budget)
 
@@ -65,23 +83,26 @@ def solve(position: Position, *, budget: int | None = None) -> Solution:
 def evaluate_moves(
     position: Position, *, budget: int | None = None
 ) -> dict[EndgameMove, MoveValue]:
-    """Value of every legal move of the seat to move, with the same ``budget`` for all together."""
+    """Return the value of every legal move.
+
+    ``budget`` is the maximum number of positions to visit for all moves together.
+    """
     return Solver(position).evaluate_moves(FAR if budget is None else budget)
 
 
 class _Candidate:
-    """A move and what is known of its value: it lies in low … high."""
+    """A move and the proven bounds of its value, from ``low`` to ``high``."""
 
-    def __init__(self, move: EndgameMove, after: Position | EndgameResult, mover: int) -> None:
+    def __init__(self, move: EndgameMove, after: Position | Terminal, mover: int) -> None:
         self.move = move
         self.after = after
         self.guess = 0
         self.reopen(mover)
 
     def reopen(self, mover: int) -> None:
-        """Forget the proven bounds."""
+        """Reset the bounds."""
         self.low, self.high = -1, 1
-        if isinstance(self.after, EndgameResult):
+        if isinstance(self.after, Terminal):
             self.low = self.high = _worth(self.after, mover)
 
     @property
@@ -90,19 +111,19 @@ class _Candidate:
 
     @property
     def value(self) -> int:
-        """Proven, or the guess held to the proven bounds."""
+        """The proven value, or the guess limited to the proven bounds."""
         return max(self.low, min(self.high, self.guess))
 
 
 class Solver:
-    """Solver of one position, its memory shared by all of its moves.
+    """The solver of one position. All of its moves share one memo.
 
-    What ``exact`` guarantees about the fifty-bout draw (R9.5): the value is right for this
-    ``quiet_bouts``. Without transfers a run without a discard is shorter than the attacker's hand,
-    with them the search reports how long the runs in its proofs get; where the counter could reach
-    fifty within such a run, the run is searched again with the counter as a part of the position. A
-    later run, which starts from 0, that could take fifty bouts in a row is not searched again: then
-    nothing is called exact. Below fifty cards in play this cannot happen without transfers.
+    Guarantee of ``exact`` under the fifty-bout draw (R9.5): the value is right for the position's
+    ``bouts_without_discard``. Without transfers a run of bouts without a discard is shorter than
+    the attacker's hand. With transfers the search reports how long the runs in its proofs are. If
+    the count can reach fifty within the current run, this run is searched again with the count as
+    part of the position. If it can reach fifty within a later run, which starts from 0, nothing is
+    reported as exact. Without transfers this cannot happen below fifty cards in play.
     """
 
     def __init__(self, position: Position) -> None:
@@ -112,10 +133,8 @@ class Solver:
         self.visited_before = 0
         self.cut_short = False
 
-    # Public
-
     def solve(self, budget: int) -> Solution:
-        """See ``solve``."""
+        """See the function ``solve``."""
         candidates = self._candidates()
         self._narrow(candidates, budget, stop_at_best=True)
         if not self._decided(candidates):
@@ -125,7 +144,7 @@ class Solver:
         return Solution(Value(best.value), best.move, exact, self.visited)
 
     def evaluate_moves(self, budget: int) -> dict[EndgameMove, MoveValue]:
-        """See ``evaluate_moves``."""
+        """See the function ``evaluate_moves``."""
         candidates = self._candidates()
         self._narrow(candidates, budget, stop_at_best=False)
         self._guess(candidates)
@@ -134,15 +153,15 @@ class Solver:
 
     @property
     def visited(self) -> int:
-        """Positions searched so far."""
+        """The number of positions visited so far."""
         return self.visited_before + self.search.visited
 
-    # Search
+    # --- search --------------------------------------------------------------------------------
 
     def _plain_search(self) -> Search:
-        """The cheapest search that is right for the root."""
+        """Return the cheapest search that is correct for the root."""
         root = self.root
-        left = BOUTS_WITHOUT_DISCARD_MAX - root.quiet_bouts
+        left = DRY_BOUTS_MAX - root.bouts_without_discard
         if root.transfer:
             return self._new(TransferSearch)
         longest = root.attacker_hand.bit_count() + 1
@@ -161,7 +180,8 @@ class Solver:
     def _countdown(self) -> CountdownSearch:
         search = self._new(CountdownSearch)
         search.count_down(
-            BOUTS_WITHOUT_DISCARD_MAX - self.root.quiet_bouts, transfers=self.root.transfer
+            DRY_BOUTS_MAX - self.root.bouts_without_discard,
+            transfers=self.root.transfer,
         )
         return search
 
@@ -169,15 +189,15 @@ class Solver:
         return [_Candidate(m, apply_move(self.root, m), self.mover) for m in legal_moves(self.root)]
 
     def _narrow(self, candidates: list[_Candidate], budget: int, *, stop_at_best: bool) -> None:
-        """Prove bounds until all are exact, one winning move suffices, or the budget is spent.
+        """Prove bounds until all are exact, one best move is proven, or the budget is spent.
 
-        Moves take turns with slices of the budget, so that one hard move does not starve the
-        others; what a slice has found stays in the memory.
+        Each move in turn gets a slice of the budget, so that one hard move does not starve the
+        others. The memo keeps the answers found in earlier slices.
         """
         slice_ = max(64, budget // 16)
         while self.visited < budget:
             self.cut_short = False
-            for goal, candidate in product((1, 0), candidates):  # one win is all there is to find
+            for goal, candidate in product((1, 0), candidates):  # look for a win first
                 if stop_at_best and self._decided(candidates):
                     break
                 self._ask(candidate, goal, min(budget, self.visited + slice_))
@@ -195,7 +215,7 @@ class Solver:
             self._narrow(candidates, budget, stop_at_best=stop_at_best)
 
     def _ask(self, candidate: _Candidate, goal: int, until: int) -> None:
-        """Try to decide whether the candidate reaches ``goal``, up to ``until`` visited in all."""
+        """Try to decide whether a move reaches ``goal``, up to ``until`` visited positions."""
         if not candidate.low < goal <= candidate.high:
             return
         after = candidate.after
@@ -213,13 +233,13 @@ class Solver:
             pass
 
     def _reaches(self, position: Position, goal: int) -> bool:
-        """The root's mover gets at least ``goal`` from ``position``."""
+        """Return whether the root's mover gets at least ``goal`` from ``position``."""
         if position.seat_to_move == self.mover:
             return self._holds(position, goal)
         return not self._holds(position, 1 - goal)
 
     def _holds(self, position: Position, goal: int) -> bool:
-        """The seat to move in ``position`` gets at least ``goal``."""
+        """Return whether the seat to move in ``position`` gets at least ``goal``."""
         known = self._look(position, goal)
         self.search.confirm(won=known == bool(goal))
         return known
@@ -230,26 +250,26 @@ class Solver:
         unbeaten, beaten = search.pack(p.unbeaten), search.pack(p.beaten)
         ranks = search.ranks_on(unbeaten | beaten)
         if p.turn is Role.DEFENDER:
-            return search.answer(attacker, defender, unbeaten, beaten, ranks, goal)
+            return search.defend(attacker, defender, unbeaten, beaten, ranks, goal)
         if p.taking:
             everything = attacker | defender | unbeaten | beaten
             room = p.attack_cards_allowed()
-            return search.taken(attacker, attacker & ranks, room, everything, goal)
+            return search.after_take(attacker, attacker & ranks, room, everything, goal)
         if unbeaten:
-            return not search.faced(attacker, defender, unbeaten, beaten, ranks, 1 - goal)
+            return not search.face_attack(attacker, defender, unbeaten, beaten, ranks, 1 - goal)
         if beaten:
-            return search.throw(attacker, defender, beaten, ranks, goal)
+            return search.throw_in(attacker, defender, beaten, ranks, goal)
         return search.lead(attacker, defender, goal)
 
-    # Verdict
+    # --- result --------------------------------------------------------------------------------
 
     @staticmethod
     def _decided(candidates: list[_Candidate]) -> bool:
-        """Some move is proven as good as any other can be."""
+        """Return whether some move is proven to be at least as good as all others."""
         return max(c.low for c in candidates) == max(c.high for c in candidates)
 
     def _guess(self, candidates: list[_Candidate]) -> None:
-        """Play the open moves out."""
+        """Estimate the moves without a proven value by playouts."""
         for candidate in candidates:
             if not candidate.exact:
                 assert isinstance(candidate.after, Position)
@@ -259,18 +279,18 @@ class Solver:
         search = self.search
         if isinstance(search, CountdownSearch) or not isinstance(search, TransferSearch):
             return False
-        return self.root.quiet_bouts + search.root_run >= BOUTS_WITHOUT_DISCARD_MAX
+        return self.root.bouts_without_discard + search.root_run >= DRY_BOUTS_MAX
 
     def _within_fifty(self) -> bool:
-        """No run after the next discard is long enough to end in a draw by R9.5."""
+        """Return whether no run after the next discard is long enough for a draw by R9.5."""
         search = self.search
         if isinstance(search, TransferSearch):
-            return search.longest_of_all < BOUTS_WITHOUT_DISCARD_MAX
-        return search.width < BOUTS_WITHOUT_DISCARD_MAX
+            return search.longest_of_all < DRY_BOUTS_MAX
+        return search.width < DRY_BOUTS_MAX
 
 
-def _worth(ending: EndgameResult, seat: int) -> int:
-    """Value of a result for ``seat``."""
+def _worth(ending: Terminal, seat: int) -> int:
+    """Return the value of a result for ``seat``."""
     if ending.winner is None:
         return 0
     return 1 if ending.winner == seat else -1

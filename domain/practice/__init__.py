@@ -1,6 +1,6 @@
-"""Practice: endings of two seats to be solved, each on a match dealt and played by the rules.
+"""Practice puzzles: one choice in a two-seat endgame, on a match that follows the rules.
 
-`parse` a puzzle from its plain data, `start` its match, and `attempt` a choice in it.
+Call `parse_puzzle` with the plain data, `start_puzzle` for its match, `make_attempt` for a choice.
 """
 
 from domain.practice.attempt import Attempt, find_choice, make_attempt

@@ -1,4 +1,4 @@
-"""What comes of a choice in a puzzle: events of its match, with best play by both from then on."""
+"""Plays out a choice in a puzzle, with best play by both sides after it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,33 +8,39 @@ from typing import Final
 from domain.cards import RANK_OF, SUIT_MASK
 from domain.endgame import (
     EndgameMove,
-    EndgameResult,
     MoveKind,
     Position,
+    Terminal,
     Value,
+    apply_move,
     evaluate_moves,
     legal_moves,
 )
-from domain.endgame import apply_move as advance
+from domain.endgame.conversion import to_move_message
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
 from domain.match.view import table_view
-from domain.practice.notation import to_move_message
 from domain.practice.puzzle import PLAYER, Puzzle, PuzzleMatch, play_move
 from durak.v1.events_pb2 import Record
 from durak.v1.table_pb2 import Move, TableView
 
-# Of equal moves who attacks waits, then throws in; who defends beats, then transfers, then takes.
+# The order of equally good moves: WAIT first, then as in MoveKind.
 _KINDS: Final = MappingProxyType({kind: kind % MoveKind.WAIT for kind in MoveKind})
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a choice leads to; values are for you.
+    """The consequences of a choice. Values are for the player.
 
-    `steps` are the events up to your next choice or the end, `view` and `opponent_hand` the table
-    after them; `continuation` is how it goes on to the end.
+    Attributes:
+        right: the choice keeps the best result.
+        value: the value of the choice.
+        best: the value of the best choice.
+        steps: the records up to the player's next choice or the end.
+        view: the table after these steps.
+        opponent_hand: the opponent's cards after these steps, as a mask.
+        continuation: the records from there to the end.
     """
 
     right: bool
@@ -47,9 +53,9 @@ class Attempt:
 
 
 def find_choice(started: PuzzleMatch, wanted: Move | None) -> EndgameMove | Refusal | None:
-    """The choice that a move of the contract (None: to wait) is; why it is not allowed.
+    """Return the choice that a `Move` message selects, or the refusal of an illegal move.
 
-    None where waiting is not among the choices.
+    ``wanted`` is None for waiting. Returns None if waiting is not one of the choices.
     """
     for choice in legal_moves(started.position):
         if to_move_message(choice) == wanted:
@@ -57,19 +63,19 @@ def find_choice(started: PuzzleMatch, wanted: Move | None) -> EndgameMove | Refu
     if wanted is None:
         return None
     refusal = decide(started.match, PLAYER, wanted)
-    assert isinstance(refusal, Refusal), "a legal move is among the choices"
+    assert isinstance(refusal, Refusal), "every legal move is one of the choices"
     return refusal
 
 
 def make_attempt(puzzle: Puzzle, started: PuzzleMatch, choice: EndgameMove) -> Attempt:
-    """Make a choice, and play on to the end as both sides do best.
+    """Make a choice and play on to the end with best play by both sides.
 
-    Takes as long as the solver does for each move of the line; the started match is not changed.
+    The solver runs once for each move of the line. ``started`` is not changed.
     """
     values = evaluate_moves(started.position)
     line = _Line(started)
     steps = line.make(choice)
-    steps += line.run(until=line.you_have_to_choose)
+    steps += line.run(until=line.is_player_choice)
     view = table_view(line.match, PLAYER)
     view.ClearField("last_event_time")
     view.ClearField("deadline_time")
@@ -86,37 +92,37 @@ def make_attempt(puzzle: Puzzle, started: PuzzleMatch, choice: EndgameMove) -> A
 
 
 class _Line:
-    """A match played on by the solver."""
+    """A line of play: a copy of the match, continued by the solver."""
 
     def __init__(self, started: PuzzleMatch) -> None:
         self.match: Match = started.match.copy()
-        self._position: Position | EndgameResult = started.position
+        self._position: Position | Terminal = started.position
 
     def make(self, move: EndgameMove) -> list[Record]:
-        """Make the move of whoever is to move. Waiting makes no event."""
+        """Make a move of the seat to move and return its records. WAIT has none."""
         assert isinstance(self._position, Position)
         seat = self._position.seat_to_move
-        self._position = advance(self._position, move)
+        self._position = apply_move(self._position, move)
         wanted = to_move_message(move)
         return [] if wanted is None else play_move(self.match, seat, wanted)
 
     def run(self, until: Callable[[Position], bool]) -> list[Record]:
-        """Play best moves until the match is over, or `until` says so of the position."""
+        """Play best moves until the match ends or ``until`` is true. Return the records."""
         records: list[Record] = []
         while isinstance(self._position, Position) and not until(self._position):
             records += self.make(_best(self._position))
         return records
 
     @staticmethod
-    def you_have_to_choose(position: Position) -> bool:
-        """It is your move, there are several, and just waiting is not as good as any."""
+    def is_player_choice(position: Position) -> bool:
+        """Return whether the player has several moves and the best one is not just WAIT."""
         if position.seat_to_move != PLAYER or len(legal_moves(position)) == 1:
             return False
         return _best(position).kind is not MoveKind.WAIT
 
 
 def _best(position: Position) -> EndgameMove:
-    """Of the moves that keep the result one that people would make: cheap cards first."""
+    """Return the cheapest of the best moves, as a human player would choose."""
     moves = legal_moves(position)
     if len(moves) == 1:
         return moves[0]

@@ -1,14 +1,14 @@
-"""A past for a position: a deal and bouts, all by the rules, that lead two seats to wanted hands.
+"""Reconstructs a deal and bouts that lead two seats to given hands.
 
-A puzzle states hands with an empty stock. So that it is played on a match like any other, its past
-is worked out backwards. Every bout of it has one attack card:
+A puzzle states two hands with an empty stock. To play it on an ordinary match, this module works
+backwards from the hands to a deal. Every bout has one attack card:
 
-- a card beaten: the attacker had it, the defender had the card that beat it, both were discarded,
-  and the defender attacks next (R7.1);
-- a card taken: the attacker had it, the defender has it now and is passed over (R7.2).
+- a card that is beaten: the attacker held it, the defender held the card that beats it, both are
+  discarded, and the defender attacks next (R7.1);
+- a card that is taken: the attacker held it, the defender holds it now and is skipped (R7.2).
 
-While the stock lasts every bout is of the first kind, and attacker and defender draw a card each
-(R8.2). Cards leave play in pairs, so the hands together have an even number of cards.
+While the stock lasts every bout is of the first kind, and the attacker and the defender draw one
+card each (R8.2). Cards leave play in pairs, so the two hands have an even number of cards.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from durak.v1.events_pb2 import Dealt, DealtHand
 
 
 class Bout(NamedTuple):
-    """A bout of one attack card; ``beater`` is None where the defender took it."""
+    """A bout of one attack card. ``beater`` is None if the defender takes it."""
 
     attacker: int
     card: Card
@@ -28,7 +28,7 @@ class Bout(NamedTuple):
 
 
 class Reconstruction(NamedTuple):
-    """A deal to two seats, and the bouts that follow it."""
+    """A deal to two seats and the bouts that follow it."""
 
     dealt: Dealt
     bouts: tuple[Bout, ...]
@@ -37,48 +37,55 @@ class Reconstruction(NamedTuple):
 def reconstruct_deal(
     hands: Sequence[CardMask], leader: int, trump_suit: int, deck: int
 ) -> Reconstruction:
-    """A past after which two seats hold ``hands``, the stock is empty and ``leader`` leads.
+    """Return a deal and bouts after which the seats hold ``hands`` and ``leader`` leads.
 
-    ``deck`` is 24, 36 or 52 cards. Raises ValueError where there is none, or none is found.
+    Args:
+        hands: the wanted hands of the two seats.
+        leader: the seat that leads the next bout.
+        trump_suit: 0 to 3.
+        deck: the number of cards: 24, 36 or 52.
+
+    Raises:
+        ValueError: no such deal exists, or none was found.
     """
     counts = [hand.bit_count() for hand in hands]
     if not all(counts) or sum(counts) % 2 or sum(counts) > 2 * HAND_SIZE:
-        raise ValueError("both hands hold cards, an even number together, at most twelve")
-    way = _way(counts, leader, (deck - 2 * HAND_SIZE) // 2)
+        raise ValueError("both hands must hold cards, in total an even number and at most twelve")
+    steps = _plan_steps(counts, leader, (deck - 2 * HAND_SIZE) // 2)
     rest = [card for card in deck_cards(deck) if not (hands[0] | hands[1]) & BIT_OF[card]]
     pairs = _pairs(rest, trump_suit)
     for order in (pairs, pairs[::-1]):
         for first in range(len(order)):
-            past = _backwards(hands, way, order[first:] + order[:first], trump_suit)
-            if past is not None:
-                return past
-    raise ValueError("no past was found that leads to these hands")
+            found = _play_backwards(hands, steps, order[first:] + order[:first], trump_suit)
+            if found is not None:
+                return found
+    raise ValueError("no deal was found that leads to these hands")
 
 
 class _Step(NamedTuple):
-    """A bout of which the cards are still open."""
+    """A bout whose cards are not chosen yet."""
 
     attacker: int
     is_beaten: bool
     draws: bool
 
 
-def _way(counts: Sequence[int], leader: int, draws: int) -> list[_Step]:
-    """Who attacks in each bout, and how it ends: first those after which both draw."""
+def _plan_steps(counts: Sequence[int], leader: int, draws: int) -> list[_Step]:
+    """Return the attacker and the end of each bout, first the bouts with draws."""
     takes = abs(counts[0] - counts[1]) // 2
     giver = 0 if counts[0] < counts[1] else 1
     beaten = HAND_SIZE - takes - min(counts)
-    before = 0  # bouts beaten before the takes; in the takes the giver attacks
+    before = 0  # beaten bouts before the takes, in which the giver attacks
     if takes:
         before = (beaten - (leader != giver)) % 2
         if before > beaten:
-            raise ValueError("the seat with fewer cards must lead here")
+            raise ValueError("the seat with fewer cards must lead")
         seat = giver if before % 2 == 0 else 1 - giver
     else:
         seat = leader if beaten % 2 == 0 else 1 - leader
     if draws % 2:
         seat = 1 - seat
-    way = []
+    steps = []
     for count, is_beaten, draws_too in (
         (draws, True, True),
         (before, True, False),
@@ -86,14 +93,14 @@ def _way(counts: Sequence[int], leader: int, draws: int) -> list[_Step]:
         (beaten - before, True, False),
     ):
         for _ in range(count):
-            way.append(_Step(seat, is_beaten, draws_too))
+            steps.append(_Step(seat, is_beaten, draws_too))
             seat = 1 - seat if is_beaten else seat
     assert seat == leader
-    return way
+    return steps
 
 
 def _pairs(rest: Sequence[Card], trump_suit: int) -> list[tuple[Card, Card]]:
-    """The cards by twos, of which the second beats the first. Raises ValueError."""
+    """Split the cards into pairs in which the second beats the first. Raises ValueError."""
     trumps = [card for card in rest if SUIT_OF[card] == trump_suit]
     pairs: list[tuple[Card, Card]] = []
     for suit in range(4):
@@ -110,18 +117,18 @@ def _pairs(rest: Sequence[Card], trump_suit: int) -> list[tuple[Card, Card]]:
     return pairs
 
 
-def _backwards(
+def _play_backwards(
     wanted: Sequence[CardMask],
-    way: Sequence[_Step],
+    steps: Sequence[_Step],
     pairs: Sequence[tuple[Card, Card]],
     trump_suit: int,
 ) -> Reconstruction | None:
-    """The past with the pairs in this order, the last bout's first; None where it is not legal."""
+    """Undo the bouts with the pairs in this order, last bout first. None if not legal."""
     hands = [list(cards_in(hand)) for hand in wanted]
     left = iter(pairs)
     stock: list[Card] = []
     bouts: list[Bout] = []
-    for attacker, is_beaten, draws in reversed(way):
+    for attacker, is_beaten, draws in reversed(steps):
         defender = 1 - attacker
         if draws:
             stock += [_undraw(hands[seat], trump_suit) for seat in (defender, attacker)]
@@ -142,7 +149,7 @@ def _backwards(
 def _undo(
     hands: list[list[Card]], attacker: int, pairs: Iterator[tuple[Card, Card]], *, is_beaten: bool
 ) -> Bout:
-    """Give the cards of a bout back to who played them."""
+    """Return the cards of a bout to the hands that played them."""
     defender = 1 - attacker
     if is_beaten:
         card, beater = next(pairs)
@@ -156,7 +163,7 @@ def _undo(
 
 
 def _undraw(hand: list[Card], trump_suit: int) -> Card:
-    """Take out of a hand a card that it has drawn: trumps first, so that few were dealt."""
+    """Remove a drawn card from a hand: trumps first, so that few trumps were dealt."""
     card = max(hand, key=lambda held: (SUIT_OF[held] == trump_suit, RANK_OF[held]))
     hand.remove(card)
     return card

@@ -1,4 +1,4 @@
-"""Puzzles: what their data files hold, and the match that each is played on."""
+"""Puzzles: parses their data and sets up the match on which each is played."""
 
 import uuid
 from collections.abc import Mapping
@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from domain.cards import SUIT_SYMBOLS, CardMask, mask_of
+from domain.cards import CARD_BY_NAME, SUIT_SYMBOLS, CardMask, mask_of
 from domain.endgame import EndgameMove, Position
-from domain.endgame.conversion import position_from_match
+from domain.endgame.conversion import position_from_match, to_move_message
+from domain.match import move_messages
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
 from domain.match.seating import open_table
 from domain.practice.deal_reconstruction import Bout, reconstruct_deal
-from domain.practice.notation import CARD_NAMED, parse_move, to_move_message
+from domain.practice.notation import parse_move
 from durak.v1.events_pb2 import Event, Record, SeatTaken
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
-from durak.v1.table_pb2 import AttackMove, DefendMove, Move, TakeMove
+from durak.v1.table_pb2 import Move
 
 PLAYER: Final = 0
 OPPONENT: Final = 1
@@ -25,21 +26,31 @@ TEXTS: Final = ("title", "question", "right")
 DIFFICULTY_MAX: Final = 5
 _NAMESPACE: Final = uuid.UUID("5f0c8a52-4b5e-5a0e-9d5c-7a4d1f3b2c10")
 _SEATS: Final = MappingProxyType({"you": PLAYER, "opponent": OPPONENT})
-# The deal of a practice match is made for its puzzle, so no seed stands behind it.
+# The deal of a practice match is constructed for its puzzle, so its seed has no meaning.
 _SERVER_SEED: Final = bytes(32)
 _IDLE_LIMIT_SECONDS: Final = 86_400
 
 
 class PuzzleError(ValueError):
-    """A puzzle's data do not make a puzzle; the text says what to mend."""
+    """The data of a puzzle are invalid. The text says what to fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """A puzzle. Hands are those when you have to choose; `bout` is what was played before in it.
+    """A puzzle: one choice in a two-seat endgame.
 
-    `right` are the moves that keep the best result there is. `texts` are, by language, a title, a
-    question, and what is said of a right choice and, where there is one, of a wrong choice.
+    Attributes:
+        id: the name of its file.
+        difficulty: 1 to 5.
+        deck: the number of cards: 24, 36 or 52.
+        trump_suit: 0 to 3.
+        transfer: transfers are allowed.
+        draw_allowed: draws are allowed.
+        hands: the hands at the moment of the choice, by seat.
+        bout: the moves already made in the current bout, as (seat, move).
+        right: the moves that keep the best possible result.
+        texts: by language: the title, the question, the comment on a right choice, and the comment
+            on a wrong choice if there is one.
     """
 
     id: str
@@ -56,14 +67,14 @@ class Puzzle:
 
 @dataclass(frozen=True, slots=True)
 class PuzzleMatch:
-    """A puzzle's match where you have to choose, and the same for the solver."""
+    """The match of a puzzle at the moment of the choice, and the same position for the solver."""
 
     match: Match
     position: Position
 
 
 def parse_puzzle(puzzle_id: str, data: Mapping[str, Any]) -> Puzzle:
-    """A puzzle from its plain data, as docs/practice-and-rules.md describes them.
+    """Return the puzzle of plain data in the format of docs/practice-and-rules.md.
 
     Raises PuzzleError.
     """
@@ -80,42 +91,44 @@ def parse_puzzle(puzzle_id: str, data: Mapping[str, Any]) -> Puzzle:
             transfer=data.get("transfer", False),
             draw_allowed=data.get("draw_allowed", True),
             hands=(_hand(data["you"]), _hand(data["opponent"])),
-            bout=tuple(_play(text) for text in data.get("bout", ())),
+            bout=tuple(_seat_and_move(text) for text in data.get("bout", ())),
             right=frozenset(parse_move(text) for text in data["right"]),
             texts=data["texts"],
         )
     except (KeyError, ValueError) as error:
         raise PuzzleError(f"{puzzle_id}: {error!r}") from error
     if not 1 <= puzzle.difficulty <= DIFFICULTY_MAX or not puzzle.right:
-        raise PuzzleError(f"{puzzle_id}: a difficulty from 1 to 5, and a right choice")
+        raise PuzzleError(f"{puzzle_id}: difficulty must be 1 to 5 and right must not be empty")
     for language, texts in puzzle.texts.items():
         if set(texts) - {"wrong"} != set(TEXTS) or not all(texts.values()):
-            raise PuzzleError(f"{puzzle_id}: the texts in {language} are {', '.join(TEXTS)}, wrong")
+            raise PuzzleError(
+                f"{puzzle_id}: texts.{language} must be {', '.join(TEXTS)} and at most wrong"
+            )
     return puzzle
 
 
 def _hand(text: str) -> CardMask:
-    return mask_of(CARD_NAMED[word] for word in text.split())
+    return mask_of(CARD_BY_NAME[word] for word in text.split())
 
 
-def _play(text: str) -> tuple[int, EndgameMove]:
-    who, _, move = text.partition(": ")
-    return _SEATS[who], parse_move(move)
+def _seat_and_move(text: str) -> tuple[int, EndgameMove]:
+    name, _, move = text.partition(": ")
+    return _SEATS[name], parse_move(move)
 
 
 def start_puzzle(puzzle: Puzzle) -> PuzzleMatch:
-    """Fold the puzzle's match from its deal up to the choice. Raises PuzzleError."""
+    """Play the match of a puzzle from the deal up to the choice. Raises PuzzleError."""
     hands = list(puzzle.hands)
     for seat, move in puzzle.bout:
         hands[seat] |= move.card
     leader = puzzle.bout[0][0] if puzzle.bout else PLAYER
     try:
-        past = reconstruct_deal(hands, leader, puzzle.trump_suit, puzzle.deck)
+        start = reconstruct_deal(hands, leader, puzzle.trump_suit, puzzle.deck)
     except ValueError as error:
         raise PuzzleError(f"{puzzle.id}: {error}") from error
     match = _seated(puzzle)
-    append_events(match, [Event(dealt=past.dealt)])
-    for bout in past.bouts:
+    append_events(match, [Event(dealt=start.dealt)])
+    for bout in start.bouts:
         _play_bout(match, bout)
     for seat, move in puzzle.bout:
         wanted = to_move_message(move)
@@ -127,7 +140,7 @@ def start_puzzle(puzzle: Puzzle) -> PuzzleMatch:
 
 
 def append_events(match: Match, events: list[Event]) -> list[Record]:
-    """Fold events into a practice match as records, and give these; they have no time."""
+    """Apply events to a practice match and return their records, which have no time."""
     records = []
     for event in events:
         record = Record(match_id=match.match_id, version=match.version + 1, event=event)
@@ -137,7 +150,7 @@ def append_events(match: Match, events: list[Event]) -> list[Record]:
 
 
 def play_move(match: Match, seat: int, move: Move) -> list[Record]:
-    """Make a move that must be legal."""
+    """Make a move and return its records. Raises PuzzleError if the move is not legal."""
     events = decide(match, seat, move)
     if isinstance(events, Refusal):
         raise PuzzleError(f"seat {seat} cannot play {move}: {events.clause}")
@@ -145,7 +158,7 @@ def play_move(match: Match, seat: int, move: Move) -> list[Record]:
 
 
 def _seated(puzzle: Puzzle) -> Match:
-    """The puzzle's match with both seats taken."""
+    """Return the match of a puzzle with both seats taken."""
     match_id = uuid.uuid5(_NAMESPACE, puzzle.id).bytes
     settings = Settings(
         deck=Deck.ValueType(puzzle.deck),
@@ -163,26 +176,21 @@ def _seated(puzzle: Puzzle) -> Match:
         idle_limit_seconds=_IDLE_LIMIT_SECONDS,
     )
     if isinstance(opened, Refusal):
-        raise PuzzleError(f"{puzzle.id}: a deck of {puzzle.deck} cards")
+        raise PuzzleError(f"{puzzle.id}: {puzzle.deck} is not a deck size")
     match = Match()
     match.apply(Record(match_id=match_id, version=1, event=opened[0]))
-    for who, seat in _SEATS.items():
+    for name, seat in _SEATS.items():
         append_events(
-            match, [Event(seat_taken=SeatTaken(seat=seat, player_id=who, display_name=who))]
+            match, [Event(seat_taken=SeatTaken(seat=seat, player_id=name, display_name=name))]
         )
     return match
 
 
 def _play_bout(match: Match, bout: Bout) -> None:
-    play_move(match, bout.attacker, Move(attack=AttackMove(card=bout.card)))
-    answer = (
-        Move(take=TakeMove())
-        if bout.beater is None
-        else Move(defend=DefendMove(attack_card=bout.card, card=bout.beater))
-    )
-    play_move(match, match.defender, answer)
+    play_move(match, bout.attacker, move_messages.attack(bout.card))
+    if bout.beater is None:
+        play_move(match, match.defender, move_messages.take())
+    else:
+        play_move(match, match.defender, move_messages.defend(bout.card, bout.beater))
     if match.attacks:  # the attacker may still throw in
-        play_move(match, bout.attacker, _PASS)
-
-
-_PASS: Final = to_move_message(parse_move("pass")) or Move()
+        play_move(match, bout.attacker, move_messages.pass_turn())

@@ -4,8 +4,8 @@ import time
 from typing import Final
 
 from domain.endgame import Value
+from domain.endgame.conversion import to_move_message
 from domain.endgame.review import MoveReview, PlayedMove
-from domain.practice.notation import to_move_message
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1.table_pb2 import EndgameResult, Phase

@@ -9,10 +9,10 @@ from grpc import aio
 
 from domain.cards import cards_in
 from domain.endgame import Value, legal_moves
+from domain.endgame.conversion import to_move_message
 from domain.match.refusal import FieldFault, Refusal
 from domain.match.view import table_view
 from domain.practice import OPPONENT, PLAYER, Puzzle, PuzzleMatch, find_choice
-from domain.practice.notation import to_move_message
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import practice_service_pb2 as api
 from durak.v1 import practice_service_pb2_grpc as api_grpc

@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from domain.cards import CARDS, Card, card_name, cards_in, deck_cards
+from domain.cards import CARD_BY_NAME, Card, card_name, cards_in, deck_cards
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.move_messages import pass_turn
@@ -43,7 +43,6 @@ MATCH_ID = uuid.UUID("8c5e3b1e-6f0a-4c53-9d0f-000000000001").bytes
 SERVER_SEED = bytes(range(32))
 IDLE_LIMIT_SECONDS = 86_400
 START_US = 1_790_000_000_000_000
-CARD_NAMED = {card_name(card): card for card in CARDS}
 
 PASS = pass_turn()
 TAKE = Move(take=TakeMove())
@@ -62,7 +61,7 @@ def settings(**wanted: Any) -> Settings:
 
 def cards(words: str) -> list[Card]:
     """The cards of ``"6♥ 10♠"``, in this order."""
-    return [CARD_NAMED[word] for word in words.split()]
+    return [CARD_BY_NAME[word] for word in words.split()]
 
 
 def names(of: Iterable[Card]) -> str:
@@ -78,14 +77,14 @@ def move_of(match: Match, words: str) -> Move:
     if words == "take":
         return TAKE
     if verb == "transfer":
-        return Move(transfer=TransferMove(card=CARD_NAMED[rest]))
+        return Move(transfer=TransferMove(card=CARD_BY_NAME[rest]))
     if verb == "challenge":
-        _, version = match.laid[CARD_NAMED[rest]]
+        _, version = match.laid[CARD_BY_NAME[rest]]
         return Move(challenge=ChallengeMove(play_version=version))
     if beats := re.fullmatch(r"(\S+) beats (\S+)", words):
-        card, target = (CARD_NAMED[word] for word in beats.groups())
+        card, target = (CARD_BY_NAME[word] for word in beats.groups())
         return Move(defend=DefendMove(attack_card=target, card=card))
-    return Move(attack=AttackMove(card=CARD_NAMED[words]))
+    return Move(attack=AttackMove(card=CARD_BY_NAME[words]))
 
 
 class Table:
@@ -266,7 +265,7 @@ def dealt(*hands: str, trump: str, stock: str = "", **wanted: Any) -> Table:
         table.store(events[:1])  # the seat alone: the deal is ours
     held = [cards(hand) for hand in hands]
     drawn_first = cards(stock)
-    turned_up = CARD_NAMED[trump]
+    turned_up = CARD_BY_NAME[trump]
     gone = {turned_up, *drawn_first, *(card for hand in held for card in hand)}
     rest = [card for card in deck_cards(table.match.table.settings.deck) if card not in gone]
     whole = [*drawn_first, *rest, turned_up]

@@ -18,14 +18,14 @@ from domain.bots.legality import illegal_plays
 from domain.bots.normal import policy_move
 from domain.bots.packed_cards import SAME_RANK, pack_cards, unpack
 from domain.bots.policy import NORMAL
-from domain.cards import Card, card_name
+from domain.cards import CARD_BY_NAME, Card, card_name
 from domain.match.move_messages import attack, challenge
 from domain.match.view import redact, table_view
 from durak.v1.events_pb2 import Dealt, Event, Outcome, Record
 from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import PHASE_PLAYING, Move, TableView
 from tests.domain.random_play import all_settings, dealt_by_seed, moves_in, step
-from tests.domain.tables import CARD_NAMED, Table, cards, dealt, settings
+from tests.domain.tables import Table, cards, dealt, settings
 
 EASY = BotLevel.BOT_LEVEL_EASY
 NORMAL_LEVEL = BotLevel.BOT_LEVEL_NORMAL
@@ -244,7 +244,9 @@ def test_R14_5_easy_bots_never_challenge_normal_ones_now_and_then_hard_ones_alwa
 def answer(hand: str, attack: str, stock: int) -> str:
     """What the normal player beats a spade-trump attack with."""
     led = pack_cards(cards(attack), SPADES)
-    plan = NORMAL.at(stock).answer(pack_cards(cards(hand), SPADES), [led], led, SAME_RANK[led])
+    plan = NORMAL.for_stock(stock).defend(
+        pack_cards(cards(hand), SPADES), [led], led, SAME_RANK[led]
+    )
     return card_name(unpack(plan[0][1], SPADES)) if plan else "take"
 
 
@@ -256,8 +258,12 @@ def test_R14_3_it_saves_trumps_while_there_is_a_stock() -> None:
 
 
 def throws(fitting: str, stock: int, *, taking: bool = False, weak: str = "") -> str:
-    phase, packed = NORMAL.at(stock), pack_cards(cards(fitting), SPADES)
-    card = phase.give(packed) if taking else phase.throw(packed, pack_cards(cards(weak), SPADES))
+    phase, packed = NORMAL.for_stock(stock), pack_cards(cards(fitting), SPADES)
+    card = (
+        phase.add_to_take(packed)
+        if taking
+        else phase.throw_in(packed, pack_cards(cards(weak), SPADES))
+    )
     return card_name(unpack(card, SPADES)) if card else "pass"
 
 
@@ -277,4 +283,4 @@ def test_R14_3_a_trump_spent_on_a_plain_card_tells_of_its_suit() -> None:
     table = dealt("6♠ 7♥ 9♥ 9♣ J♣ Q♣", "7♠ 9♠ 6♣ 7♣ 8♣ 9♦", trump="A♠")
     table.play("A: 7♥", "B: 9♠ beats 7♥")
     view, _ = seen(table, 0)
-    assert policy_move(view, NORMAL) == attack(CARD_NAMED["9♥"])  # and not 9♣
+    assert policy_move(view, NORMAL) == attack(CARD_BY_NAME["9♥"])  # and not 9♣

@@ -7,14 +7,14 @@ import random
 import pytest
 
 from domain.bots.card_memory import CardMemory, remember_cards
-from domain.cards import bit, cards_in, mask_of
+from domain.cards import CARD_BY_NAME, bit, cards_in, mask_of
 from domain.match.fold import Match
 from domain.match.view import redact
 from durak.v1.events_pb2 import Event
 from durak.v1.settings_pb2 import Deck
 from durak.v1.table_pb2 import PHASE_PLAYING
 from tests.domain.random_play import all_settings, dealt_by_seed, step
-from tests.domain.tables import CARD_NAMED, LETTERS, Table, cards, dealt, names, settings
+from tests.domain.tables import LETTERS, Table, cards, dealt, names, settings
 
 
 def memory_of(table: Table, letter: str) -> CardMemory:
@@ -35,9 +35,9 @@ def test_R14_4_what_was_taken_is_known_to_be_in_that_hand() -> None:
     memory = memory_of(table, "A")
     assert known(memory, "B") == "6♥ 6♠"
     assert known(memory, "A") == names(cards_in(table.match.hands[0]))
-    assert memory.hidden(1) == 6
+    assert memory.hidden_count(1) == 6
     assert memory.stock_count == 22
-    assert memory.under_stock == bit(CARD_NAMED["A♠"])
+    assert memory.under_stock == bit(CARD_BY_NAME["A♠"])
     assert not memory.unseen & mask_of(cards("A♠ 6♥ 6♠"))
     assert memory.unseen & mask_of(cards("7♣ Q♦")) == mask_of(cards("7♣ Q♦"))
 
@@ -49,7 +49,7 @@ def test_R14_4_cards_in_the_discard_pile_are_not_unseen() -> None:
     assert names(cards_in(memory.discarded)) == "6♥ 7♠"
     assert not memory.unseen & memory.discarded
     assert known(memory, "B") == ""
-    assert memory.hidden(1) == 6
+    assert memory.hidden_count(1) == 6
 
 
 def test_R3_3_the_last_card_dealt_is_known_to_all() -> None:
@@ -83,10 +83,10 @@ def test_R14_4_who_spends_a_trump_seems_so_too_until_new_cards_come() -> None:
     table = dealt("6♠ 7♥ 9♥ 9♣ J♣ Q♣", "7♠ 9♠ 6♣ 7♣ 8♣ 9♦", trump="A♠")
     table.play("A: Q♣", "B: 9♠ beats Q♣")
     assert missing(memory_of(table, "A"), "B") == "K♣ A♣"
-    assert memory_of(table, "A").fresh == [0, 0]
+    assert memory_of(table, "A").drawn_since == [0, 0]
     table.play("A: pass")  # both draw a card
-    assert memory_of(table, "A").fresh == [0, 1]  # the own one is known
-    assert memory_of(table, "A").hidden(1) == 6
+    assert memory_of(table, "A").drawn_since == [0, 1]  # the own one is known
+    assert memory_of(table, "A").hidden_count(1) == 6
 
 
 def test_R14_4_who_takes_several_cards_may_have_been_able_to_beat_some() -> None:
@@ -105,13 +105,13 @@ def test_nothing_is_known_before_the_deal() -> None:
 def assert_true_and_whole(memory: CardMemory, match: Match) -> None:
     """All that is believed is so, and the unseen cards are as many as there are hidden places."""
     assert memory.known[memory.seat] == match.hands[memory.seat]
-    assert memory.counts == [hand.bit_count() for hand in match.hands]
+    assert memory.hand_sizes == [hand.bit_count() for hand in match.hands]
     assert memory.on_table == match.on_table
     assert memory.discarded == match.discard
     assert memory.stock_count == len(match.stock)
     for cards_known, hand in zip(memory.known, match.hands, strict=True):
         assert cards_known & ~hand == 0
-    hidden = sum(memory.hidden(seat) for seat in range(len(match.hands)))
+    hidden = sum(memory.hidden_count(seat) for seat in range(len(match.hands)))
     assert memory.unseen.bit_count() == hidden + max(0, memory.stock_count - 1)
 
 

@@ -11,11 +11,11 @@ from domain.bots import BOTS, choose_move, endgame_play, hard
 from domain.bots.arena import estimate, play_deal
 from domain.bots.card_memory import remember_cards
 from domain.bots.determinization import Determinizer, SeededRandom
-from domain.bots.endgame_play import exact_outcome, is_endgame, position
+from domain.bots.endgame_play import exact_outcome, is_endgame, known_position
 from domain.bots.evaluation import HAND_EVALUATORS
 from domain.bots.packed_cards import Packed, pack_cards, pack_mask
 from domain.bots.simulation import Simulation, Variant
-from domain.cards import cards_in, deck_cards
+from domain.cards import CARD_BY_NAME, cards_in, deck_cards
 from domain.endgame import EndgameMove as Choice
 from domain.endgame import MoveKind, Position, Role, evaluate_moves
 from domain.match.move_messages import attack, transfer
@@ -25,7 +25,7 @@ from durak.v1.settings_pb2 import BotLevel, Deck, Settings
 from durak.v1.table_pb2 import PHASE_PLAYING, Move, TableView
 from tests.domain.endgame_tables import ending
 from tests.domain.random_play import all_settings, dealt_by_seed, step
-from tests.domain.tables import CARD_NAMED, LETTERS, Table, cards, dealt, settings
+from tests.domain.tables import LETTERS, Table, cards, dealt, settings
 
 HARD = BotLevel.BOT_LEVEL_HARD
 NORMAL = BotLevel.BOT_LEVEL_NORMAL
@@ -56,10 +56,10 @@ def test_every_world_agrees_with_what_the_seat_knows(index: int) -> None:
         match = table.match
         view, history = seen(table, seat)
         memory = remember_cards(history, seat)
-        world = Determinizer(view, memory).draw(SeededRandom(match.version))
+        world = Determinizer(view, memory).sample(SeededRandom(match.version))
         trump_suit = match.trump_suit
         assert world.hands[seat] == pack_mask(match.hands[seat], trump_suit)
-        assert [hand.bit_count() for hand in world.hands] == memory.counts
+        assert [hand.bit_count() for hand in world.hands] == memory.hand_sizes
         for hand, known in zip(world.hands, memory.known, strict=True):
             assert not pack_mask(known, trump_suit) & ~hand
         assert len(world.stock) == len(match.stock)
@@ -94,8 +94,8 @@ def test_worlds_of_another_seed_are_other_worlds_and_of_the_same_the_same() -> N
     table = dealt_by_seed(settings(), 1)
     view, history = seen(table, 0)
     worlds = Determinizer(view, remember_cards(history, 0))
-    assert not worlds.is_one
-    hands = [worlds.draw(SeededRandom(seed)).hands[1] for seed in (1, 1, 2, 3)]
+    assert not worlds.is_unique
+    hands = [worlds.sample(SeededRandom(seed)).hands[1] for seed in (1, 1, 2, 3)]
     assert hands[0] == hands[1]
     assert len(set(hands)) == 3
 
@@ -106,7 +106,7 @@ def test_every_unseen_card_is_as_likely_to_be_in_the_hand() -> None:
     view, history = seen(table, 0)
     memory = remember_cards(history, 0)
     worlds, chance = Determinizer(view, memory), SeededRandom(77)
-    hands = [worlds.draw(chance).hands[1] for _ in range(3000)]
+    hands = [worlds.sample(chance).hands[1] for _ in range(3000)]
     for card in cards_in(memory.unseen):
         held = sum(bool(hand & pack_cards([card], table.match.trump_suit)) for hand in hands)
         assert abs(held / 3000 - 6 / 29) < 0.037
@@ -125,7 +125,7 @@ def test_a_card_that_a_hand_seems_to_be_missing_is_believed_to_be_elsewhere() ->
     memory = remember_cards(history, 0)
     worlds, chance = Determinizer(view, memory), SeededRandom(5)
     hearts = pack_cards(cards("7♥ 8♥ 9♥ 10♥ J♥ Q♥ K♥ A♥"), table.match.trump_suit)
-    held = sum((worlds.draw(chance).hands[1] & hearts).bit_count() for _ in range(1000))
+    held = sum((worlds.sample(chance).hands[1] & hearts).bit_count() for _ in range(1000))
     assert 0.2 * 6 / 28 - 0.02 < held / 8000 < 0.2 * 6 / 28 + 0.03
 
 
@@ -136,7 +136,7 @@ def chance_of(hand: str, other: str, stock: int, deck: Deck.ValueType = Deck.DEC
     """What the first of two seats, who leads, may hope for; spades are trumps."""
     hands = [pack_cards(cards(words), 3) for words in (hand, other)]
     world = Simulation(hands, [1] * stock, 0, Variant())
-    chance, other_chance = (HAND_EVALUATORS[deck].chance(world, seat) for seat in (0, 1))
+    chance, other_chance = (HAND_EVALUATORS[deck].survival_chance(world, seat) for seat in (0, 1))
     assert chance + other_chance == pytest.approx(1)  # one of two seats is the durak
     return chance
 
@@ -171,7 +171,7 @@ def true_position(table: Table) -> Position:
         transfer=match.table.transfer,
         draw_allowed=match.table.draw_allowed,
         five_card_limit=match.attacks_max == 5,
-        quiet_bouts=match.dry_bouts,
+        bouts_without_discard=match.dry_bouts,
         attacker_seat=match.attacker,
         defender_seat=match.defender,
     )
@@ -207,7 +207,7 @@ def test_R14_4_with_two_seats_and_no_stock_no_move_gives_a_result_away(
             if not is_endgame(view) or choices + view.moves.can_pass < 2:
                 continue
             exact = true_position(table)
-            assert position(view, remember_cards(history, seat)) == exact
+            assert known_position(view, remember_cards(history, seat)) == exact
             cards_in_play = exact.attacker_hand | exact.defender_hand
             if cards_in_play.bit_count() > 8:
                 continue
@@ -230,7 +230,7 @@ def test_R15_the_hard_bot_transfers_for_a_draw_rather_than_take() -> None:
     """
     table = ending("6♥ 7♥ 9♣", "6♣", trump="♠", transfer=True)
     table.play("A: 6♥")
-    assert hard_move(table, "B") == transfer(CARD_NAMED["6♣"])
+    assert hard_move(table, "B") == transfer(CARD_BY_NAME["6♣"])
     table.play("B: transfer 6♣")
     # To beat both cards is the draw; if A took them, B would be out.
     assert hard_move(table, "A").WhichOneof("kind") == "defend"
@@ -243,8 +243,8 @@ def test_R14_4_the_hard_bot_leads_a_trump_where_that_wins() -> None:
     has to take; then 7♥ is A's last card, and B has cards left whatever B does.
     """
     table = ending("7♥ 6♠", "8♥ 9♣", trump="♠")
-    assert hard_move(table, "A") == attack(CARD_NAMED["6♠"])
-    assert choose_move(NORMAL, *seen(table, 0), 1) == attack(CARD_NAMED["7♥"])
+    assert hard_move(table, "A") == attack(CARD_BY_NAME["6♠"])
+    assert choose_move(NORMAL, *seen(table, 0), 1) == attack(CARD_BY_NAME["7♥"])
 
 
 def outcomes(attacker: str, defender: str, *, draw_allowed: bool = True) -> tuple[object, object]:

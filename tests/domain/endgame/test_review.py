@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from domain.endgame import EndgameResult, MoveKind, Position, Value, apply_move, legal_moves
+from domain.endgame import MoveKind, Position, Terminal, Value, apply_move, legal_moves
+from domain.endgame.conversion import to_move_message
 from domain.endgame.review import MoveReview, endgame_moves, review_move
-from domain.practice.notation import to_move_message
 from durak.v1.events_pb2 import ActorKind
 from durak.v1.table_pb2 import Move
 from tests.domain.endgame_tables import ending
@@ -141,7 +141,7 @@ def test_the_solver_plays_on_as_the_match_did(*, transfer: bool, draw_allowed: b
             assert played.move in legal_moves(played.position)
             after = apply_move(played.position, played.move)
             if following is None:
-                assert isinstance(after, EndgameResult)
+                assert isinstance(after, Terminal)
                 durak = table.result.durak if table.outcome.startswith("durak") else None
                 assert after.winner == (None if durak is None else 1 - durak)
             else:

@@ -9,10 +9,10 @@ import pytest
 
 from domain.endgame import (
     EndgameMove,
-    EndgameResult,
     MoveKind,
     Position,
     Role,
+    Terminal,
     Value,
     apply_move,
     evaluate_moves,
@@ -50,16 +50,16 @@ def position(attacker: str, defender: str, unbeaten: str = "", **settings: int) 
     return Position(cards(attacker), cards(defender), 3, cards(unbeaten), **settings)  # type: ignore[arg-type]
 
 
-def line(start: Position, *moves: EndgameMove) -> Position | EndgameResult:
+def line(start: Position, *moves: EndgameMove) -> Position | Terminal:
     """What the moves lead to."""
-    state: Position | EndgameResult = start
+    state: Position | Terminal = start
     for move in moves:
         assert isinstance(state, Position)
         state = apply_move(state, move)
     return state
 
 
-A_WINS, B_WINS, DRAW = EndgameResult(0), EndgameResult(1), EndgameResult(None)
+A_WINS, B_WINS, DRAW = Terminal(0), Terminal(1), Terminal(None)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ A_WINS, B_WINS, DRAW = EndgameResult(0), EndgameResult(1), EndgameResult(None)
     ],
 )
 def test_R15_worked_endings(
-    attacker: str, defender: str, moves: list[EndgameMove], result: EndgameResult
+    attacker: str, defender: str, moves: list[EndgameMove], result: Terminal
 ) -> None:
     assert line(position(attacker, defender), *moves) == result
 
@@ -157,21 +157,23 @@ def test_R4_3_five_card_opening_holds_until_a_defence_succeeds() -> None:
 
 def test_R9_5_the_fiftieth_bout_without_a_discard_is_a_draw() -> None:
     # B beats neither club. Two leads win, unless the first take is the fiftieth quiet bout.
-    assert solve(position("7♣ 9♣", "6♥ 8♥", quiet_bouts=48)).value == Value.WIN
-    assert solve(position("7♣ 9♣", "6♥ 8♥", quiet_bouts=49)).value == Value.DRAW
-    last = line(position("7♣ 9♣", "6♥ 8♥", quiet_bouts=49), attack("7♣"), WAIT, TAKE, PASS)
+    assert solve(position("7♣ 9♣", "6♥ 8♥", bouts_without_discard=48)).value == Value.WIN
+    assert solve(position("7♣ 9♣", "6♥ 8♥", bouts_without_discard=49)).value == Value.DRAW
+    last = line(
+        position("7♣ 9♣", "6♥ 8♥", bouts_without_discard=49), attack("7♣"), WAIT, TAKE, PASS
+    )
     assert last == DRAW
 
 
 def test_R9_3_going_out_in_the_fiftieth_bout_still_wins() -> None:
-    start = position("7♣", "6♥ 8♥", quiet_bouts=49)
+    start = position("7♣", "6♥ 8♥", bouts_without_discard=49)
     assert solve(start).value == Value.WIN
 
 
 def test_R9_5_a_discard_starts_the_count_anew() -> None:
-    start = position("7♣ 9♦", "8♣ 6♥ 6♦", quiet_bouts=49)
+    start = position("7♣ 9♦", "8♣ 6♥ 6♦", bouts_without_discard=49)
     after = play_on(start, attack("7♣"), WAIT, defend("8♣", "7♣"), PASS)
-    assert after.quiet_bouts == 0
+    assert after.bouts_without_discard == 0
 
 
 SIX_AND_SIX = position("6♣ 8♦ 9♥ J♣ Q♦ 7♠", "7♣ 8♥ 10♦ J♥ K♦ 9♠")
@@ -217,7 +219,7 @@ def test_nothing_is_exact_without_a_budget_to_search() -> None:
         {"attacker": "", "defender": "6♥"},  # over (R9.1)
         {"attacker": "6♥", "defender": "7♥", "turn": Role.DEFENDER},  # nothing to beat
         {"attacker": "6♥", "defender": "7♥", "unbeaten": "8♥ 9♥"},  # beyond the cap (R4.3)
-        {"attacker": "6♥", "defender": "7♥", "quiet_bouts": 50},  # drawn (R9.5)
+        {"attacker": "6♥", "defender": "7♥", "bouts_without_discard": 50},  # drawn (R9.5)
     ],
 )
 def test_positions_that_no_bout_reaches_are_refused(broken: dict[str, Any]) -> None:
@@ -241,7 +243,7 @@ def test_R9_5_a_run_with_transfers_is_valued_alike_counted_and_uncounted() -> No
         dealt = rng.sample([1 << 13 * suit + rank for suit in range(4) for rank in ranks], 9)
         hands = sum(dealt[:4]), sum(dealt[4:])
         early = solve(Position(*hands, 3, transfer=True))
-        late = solve(Position(*hands, 3, transfer=True, quiet_bouts=45))
+        late = solve(Position(*hands, 3, transfer=True, bouts_without_discard=45))
         assert early.exact
         assert late.exact
         assert late.value in (early.value, Value.DRAW)

@@ -51,7 +51,7 @@ def as_position(b: ref.Bout, table: ref.Table) -> Position:
         transfer=table.transfer,
         draw_allowed=table.draws,
         five_card_limit=b.five,
-        quiet_bouts=b.quiet,
+        bouts_without_discard=b.quiet,
         attacker_seat=b.me,
         defender_seat=1 - b.me,
     )

@@ -125,7 +125,7 @@ def test_a_failure_that_rests_on_two_open_positions_is_forgotten_when_the_lower_
 def test_failures_that_rest_on_each_other_are_kept_when_the_highest_fails() -> None:
     search = GraphSearch({1: [2], 2: [3, 1], 3: [2]})
     assert not search.ask(1)
-    assert not search.tainted
+    assert not search.provisional
     visited = search.visited
     assert not any(search.ask(node) for node in (1, 2, 3))
     assert search.visited == visited

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from domain.cards import CARD_BY_NAME
 from domain.match.view import redact, table_view
 from durak.v1.events_pb2 import Event, TookReason
 from durak.v1.table_pb2 import TableView
 from tests.domain.endgame_tables import ending
-from tests.domain.tables import CARD_NAMED, LETTERS, Table, dealt, kinds
+from tests.domain.tables import LETTERS, Table, dealt, kinds
 
 CHEAT = TookReason.TOOK_REASON_CHEAT
 FALSE_ACCUSATION = TookReason.TOOK_REASON_FALSE_ACCUSATION
@@ -122,7 +123,7 @@ def type_name(card: int) -> str:
 @roles
 def test_R11_2_nothing_in_any_view_or_event_marks_the_illegal_play(role: Role) -> None:
     honest, cheat = after(role, role.honest), after(role, role.wrong)
-    mine, theirs = (type_name(CARD_NAMED[card]) for card in (role.honest, role.wrong))
+    mine, theirs = (type_name(CARD_BY_NAME[card]) for card in (role.honest, role.wrong))
     swap = {mine: theirs, theirs: mine}
     trump = honest.match.trump_card
     for viewer in (None, 0, 1, 2, 3):
@@ -234,7 +235,7 @@ def test_R11_3_nobody_challenges_their_own_play() -> None:
 def test_R11_3_a_challenge_is_open_until_the_bout_is_closed_and_once_only() -> None:
     table = after(ROLES["defender"], "Q♣")
     table.play("A: pass", "C: pass")
-    version = table.match.laid[CARD_NAMED["Q♣"]][1]
+    version = table.match.laid[CARD_BY_NAME["Q♣"]][1]
     late = table.match.copy()
     table.play("A: challenge Q♣")
     assert list(table_view(table.match, 3).moves.challenge) == []
@@ -253,7 +254,7 @@ def test_R11_3_a_challenge_is_open_after_take() -> None:
 def test_R11_3_every_play_is_listed_to_everybody_else_right_or_wrong() -> None:
     table = four()
     table.play("A: 6♥", "C: 6♣", "C: 9♣", "B: 7♥ beats 6♥")
-    version = {card: table.match.laid[CARD_NAMED[card]][1] for card in ("6♥", "6♣", "9♣", "7♥")}
+    version = {card: table.match.laid[CARD_BY_NAME[card]][1] for card in ("6♥", "6♣", "9♣", "7♥")}
     lists = [list(table_view(table.match, seat).moves.challenge) for seat in range(4)]
     assert lists == [
         [version["6♣"], version["9♣"], version["7♥"]],

@@ -9,12 +9,12 @@ from types import FrameType
 from typing import Any
 
 import domain
-from domain.cards import cards_in
+from domain.cards import CARD_BY_NAME, cards_in
 from domain.match.decide import decide
 from domain.match.view import table_view
 from durak.v1.table_pb2 import TableView
 from tests.domain.match.test_R11_tricky import Role, after, four, roles, shown, type_name
-from tests.domain.tables import CARD_NAMED, LETTERS, Table, accepted, move_of
+from tests.domain.tables import LETTERS, Table, accepted, move_of
 
 CORE = str(Path(domain.__file__).parent)
 VIEWERS = (None, 0, 1, 2, 3)
@@ -38,7 +38,7 @@ def changed(old: TableView, new: TableView, swap: dict[str, str]) -> dict[str, o
 def test_R11_2_an_illegal_play_changes_each_view_as_an_honest_one_does(role: Role) -> None:
     """`hand` is compared for all but the player, whose own view lacks the card that they laid."""
     honest, cheat = after(role, role.honest), after(role, role.wrong)
-    mine, theirs = (type_name(CARD_NAMED[card]) for card in (role.honest, role.wrong))
+    mine, theirs = (type_name(CARD_BY_NAME[card]) for card in (role.honest, role.wrong))
     for viewer in VIEWERS:
         old = table_view(before(role).match, viewer)
         fields = changed(old, table_view(honest.match, viewer), {})
@@ -54,7 +54,7 @@ def test_R11_2_an_illegal_play_changes_each_view_as_an_honest_one_does(role: Rol
 def test_R11_2_the_moves_offered_follow_from_what_lies_there_for_all_to_see(role: Role) -> None:
     for card in (role.honest, role.wrong):
         match = after(role, card).match
-        ranks = {CARD_NAMED[card] % 13, CARD_NAMED["6♥"] % 13}
+        ranks = {CARD_BY_NAME[card] % 13, CARD_BY_NAME["6♥"] % 13}
         for seat in range(4):
             moves = table_view(match, seat).moves
             own = set(cards_in(match.hands[seat]))

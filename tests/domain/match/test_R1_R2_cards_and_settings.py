@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from domain.cards import BEATERS, BIT_OF, deck_cards
+from domain.cards import BEATERS, BIT_OF, CARD_BY_NAME, deck_cards
 from domain.match.refusal import Refusal
 from domain.match.seating import complete_settings
 from durak.v1.settings_pb2 import Settings, ThrowIn
-from tests.domain.tables import CARD_NAMED, names, opened, refused, settings
+from tests.domain.tables import names, opened, refused, settings
 
 ALL = ThrowIn.THROW_IN_ALL
 
 
 def test_R1_1_numbers_follow_suit_and_rank() -> None:
-    assert [CARD_NAMED[card] for card in ("2♣", "A♣", "2♦", "2♥", "2♠", "A♠")] == [
+    assert [CARD_BY_NAME[card] for card in ("2♣", "A♣", "2♦", "2♥", "2♠", "A♠")] == [
         1,
         13,
         14,
@@ -48,7 +48,7 @@ def test_R1_2_decks() -> None:
 )
 def test_R1_3_what_beats_what_with_spades_as_trumps(card: str, beater: str, beats: bool) -> None:
     spades = 3
-    assert bool(BEATERS[spades][CARD_NAMED[card]] & BIT_OF[CARD_NAMED[beater]]) == beats
+    assert bool(BEATERS[spades][CARD_BY_NAME[card]] & BIT_OF[CARD_BY_NAME[beater]]) == beats
 
 
 @pytest.mark.parametrize("deck", [24, 36, 52])

@@ -8,6 +8,7 @@ import pytest
 
 from domain.cards import SUIT_OF, cards_in, mask_of
 from domain.endgame import MoveKind, Value, evaluate_moves, legal_moves, solve
+from domain.endgame.conversion import to_move_message
 from domain.match.deal import lowest_trump_holder
 from domain.match.refusal import Refusal
 from domain.practice import (
@@ -21,7 +22,7 @@ from domain.practice import (
     start_puzzle,
 )
 from domain.practice.deal_reconstruction import reconstruct_deal
-from domain.practice.notation import parse_move, to_move_message
+from domain.practice.notation import parse_move
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Outcome
 from durak.v1.table_pb2 import AttackMove, Move
@@ -151,7 +152,7 @@ def card_of(word: str) -> Any:
     ("you", "opponent", "fault"),
     [
         ("6♠ 7♠", "A♥", "an even number"),
-        ("6♠", "", "both hands hold cards"),
+        ("6♠", "", "both hands must hold cards"),
         ("6♠ 7♠ 8♠ 9♠ 10♠ J♠ Q♠", "A♥ K♥ Q♥ J♥ 10♥ 9♥ 8♥", "at most twelve"),
         ("6♠ 7♠ 8♠ 9♠ 10♠", "J♠ Q♠ K♠ A♠ 6♥", "too few trumps"),
     ],

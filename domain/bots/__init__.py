@@ -41,8 +41,8 @@ def choose_move(
 def move_seed(bot_seed: int, version: int) -> int:
     """Return the 64-bit seed of a bot's choice at one version of a match.
 
-    It differs from move to move and is repeatable. ``bot_seed`` has 64 bits and is recorded with the
-    seat.
+    It differs from move to move and is repeatable. ``bot_seed`` is the seed recorded with the seat
+    (64 bits).
     """
     digest = sha256(bot_seed.to_bytes(8) + version.to_bytes(4)).digest()
     return int.from_bytes(digest[:8])

@@ -8,7 +8,7 @@ from eventstore import EventStore
 from service.automation.bots import BotRunner
 from service.automation.clock import Sweeper
 from service.config import Config
-from service.matches.desk import Desk
+from service.matches.commands import Commands
 from service.matches.follower import follow
 from service.matches.live_matches import LiveMatches, system_now_us
 from service.matches.review import Reviews
@@ -21,7 +21,7 @@ from service.workers.pool import Thinkers
 
 
 class Engine:
-    """Live matches, the desk and the watches over them, the tail, the bots and the clock."""
+    """Live matches, the commands and the watches over them, the tail, the bots and the clock."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class Engine:
         """Wire it all together; `start` sets it going. Make it inside a running event loop."""
         self.matches = LiveMatches(store, config, now_us)
         self.watches = Watches(self.matches, config)
-        self.desk = Desk(self.matches, limits)
+        self.commands = Commands(self.matches, limits)
         self.thinkers = Thinkers(config.thinking_processes, config.thoughts_limit)
         reviews = Reviews(self.matches, self.thinkers)
         self.servicer = MatchService(
-            self.matches, self.desk, self.watches, reviews, limits, failed_calls
+            self.matches, self.commands, self.watches, reviews, limits, failed_calls
         )
         self.bots = BotRunner(self.matches, self.thinkers)
         self.sweeper = Sweeper(self.matches, self.bots)

@@ -9,16 +9,16 @@ from math import sqrt
 from typing import Final
 
 from domain.bots import Bot, move_seed
+from domain.match.commands import Actor, Command, OpenTable, Play, SeatBot, by_bot, by_player
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
-from domain.match.seating import open_table, seat_bot
 from domain.match.view import redact, seats_in, table_view
-from durak.v1.events_pb2 import Event, Finished, Outcome, Record
+from durak.v1.events_pb2 import Event, Finished, Outcome
 from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import Move
 
-_OWNER: Final = "arena"
+_OWNER: Final = by_player("arena")
 _MATCH_ID: Final = bytes(16)
 _Z95: Final = 1.96
 """Standard errors on each side of the mean in a 95% confidence interval."""
@@ -45,23 +45,15 @@ class BotMatch:
         Raises:
             ValueError: the settings are refused.
         """
-        self.match = Match()
+        self.match = Match(_MATCH_ID)
         self.players = players
         self.bot_seeds = bot_seeds
         self.histories: list[list[Event]] = [[] for _ in players]
-        opened = open_table(
-            settings,
-            start_series=False,
-            match_id=_MATCH_ID,
-            owner_id=_OWNER,
-            server_seed=server_seed,
-            idle_limit_seconds=1,
-        )
-        self._store(opened)
-        for seat, seed in enumerate(bot_seeds):
+        opening = OpenTable(settings, server_seed, idle_limit_seconds=1)
+        self._perform(_OWNER, opening)
+        for seat in range(len(players)):
             # The recorded level has no effect here: `players` choose the moves.
-            level = BotLevel.BOT_LEVEL_EASY
-            self._store(seat_bot(self.match, _OWNER, seat, level, seed))
+            self._perform(_OWNER, SeatBot(BotLevel.BOT_LEVEL_EASY, seat))
 
     def play(self) -> Finished:
         """Play to the end. R9.5 guarantees that there is one."""
@@ -72,7 +64,7 @@ class BotMatch:
     def step(self) -> None:
         """Make one move of the first seat on the clock (R10.1)."""
         seat = seats_in(self.match.on_clock())[0]
-        self._store(decide(self.match, seat, self.choice(seat)))
+        self._perform(by_bot(seat), Play(self.choice(seat)))
 
     def choice(self, seat: int) -> Move:
         """Return the move that the bot on this seat chooses now."""
@@ -80,14 +72,14 @@ class BotMatch:
         seed = move_seed(self.bot_seeds[seat], match.version)
         return self.players[seat](table_view(match, seat), self.histories[seat], seed)
 
-    def _store(self, events: list[Event] | Refusal) -> None:
-        if isinstance(events, Refusal):
-            raise ValueError(f"refused: {events}")  # noqa: TRY004 - a refusal is a value
-        match = self.match
-        for event in events:
-            match.apply(Record(match_id=_MATCH_ID, version=match.version + 1, event=event))
+    def _perform(self, actor: Actor, command: Command) -> None:
+        outcome = decide(self.match, actor, command)
+        if isinstance(outcome, Refusal):
+            raise ValueError(f"refused: {outcome}")  # noqa: TRY004 - a refusal is a value
+        self.match = outcome.after
+        for event in outcome.events:
             for seat, history in enumerate(self.histories):
-                history.append(redact(event, seat, match.trump_card))
+                history.append(redact(event, seat, self.match.trump_card))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,24 @@
-"""What the rules make of an event, without anybody deciding anything."""
+"""The consequences of an event: the events that the rules alone make follow it."""
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from domain.match.deal import deal
 from domain.match.fold import Match
+from domain.match.outcome import Outcome
 from domain.match.state import Due
 from durak.v1.events_pb2 import Dealt, DealtHand, Event, WentOut
 
 
-class Outcome(NamedTuple):
-    """The events of a command, and the match after them: see `Match.trial` and `Match.stored`."""
-
-    events: list[Event]
-    after: Match
-
-
-def with_consequences(match: Match, deed: Event) -> list[Event]:
-    """An event, and everything that follows from it until a player has to act again."""
-    return outcome(match, deed).events
+def add_with_consequences(outcome: Outcome, event: Event) -> None:
+    """Add an event and everything that follows from it until an actor has to act again."""
+    outcome.add(event)
+    after = outcome.after
+    while after.due is not None:
+        outcome.add(_DUE[after.due](after))
 
 
-def outcome(match: Match, deed: Event) -> Outcome:
-    """The same, and the match that it leaves."""
-    events = [deed]
-    trial = match.trial()
-    trial.fold_event(deed)
-    while trial.due is not None:
-        event = _DUE[trial.due](trial)
-        trial.fold_event(event)
-        events.append(event)
-    return Outcome(events, trial)
-
-
-# Each is made empty and then filled: a message made from keywords takes twice as long.
+# Each event is made empty and then filled: a message made from keywords takes twice as long.
 
 
 def _discarded(match: Match) -> Event:

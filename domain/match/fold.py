@@ -6,8 +6,8 @@ consequence that the rules do not draw. What must happen next by the rules alone
 drawing, going out, the result) is `State.due`; `domain.match.consequences` makes those events.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NoReturn, Self
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NoReturn
 
 from domain.cards import (
     ALL_CARDS,
@@ -71,9 +71,6 @@ class CorruptLogError(Exception):
 
 MATCH_ID_BYTES: Final = 16  # of a UUID
 
-_UNSTORED: Final = Record()
-"""Stands in a trial for the record of an event that has none yet."""
-
 # By names of their own: on its class a member is looked up anew each time, which takes 0.1 µs.
 _DEAL, _SERVER_ACT, _DISCARD, _TAKE, _DRAW, _GO_OUT, _FINISH = Due
 
@@ -99,40 +96,20 @@ class Match(State):
         version = record.version
         if version != self.version + 1:
             raise CorruptLogError(f"version {version} follows version {self.version}")
-        if version == 1:
+        if version == 1 and not self.match_id:
             if len(record.match_id) != MATCH_ID_BYTES:
-                self._corrupt("the match id is none")
+                raise CorruptLogError("the match id is not 16 bytes long")
             self.match_id = record.match_id
         elif record.match_id != self.match_id:
             raise CorruptLogError(f"version {version} belongs to another match")
-        self._record = record
+        self.last_record = record
         request_id = record.request_id
         if request_id:
             self.requests.setdefault(request_id, version)
         self.fold_event(record.event)
 
-    def trial(self) -> Self:
-        """A copy to fold events on that are not stored yet: their times are not known."""
-        twin = self.copy()
-        twin._record = _UNSTORED  # noqa: SLF001 - our own kind
-        return twin
-
-    def stored(self, before: "Match", records: Sequence[Record]) -> None:
-        """Make a trial what applying these records to the match before it would have made.
-
-        They are those of the events that were folded on the trial, at one time, with one request
-        id. The match before is not to be used any more.
-        """
-        record = records[-1]
-        self._record = record
-        if self._clock_record is _UNSTORED:
-            self._clock_record = record
-        self.requests = before.requests
-        if record.request_id:
-            self.requests.setdefault(record.request_id, records[0].version)
-
     def fold_event(self, event: Event) -> None:
-        """Fold one event at the next version. `apply` is for stored records; this is for trials."""
+        """Fold one event at the next version. Stored records go through `apply`."""
         self.version += 1
         kind = event.WhichOneof("kind")
         fold = _FOLDS.get(kind)
@@ -152,7 +129,7 @@ class Match(State):
         raise CorruptLogError(f"version {self.version}: {fault}")
 
     def _restart_clock(self) -> None:
-        self._clock_record = self._record
+        self.clock_record = self.last_record
 
     # Before the deal.
 
@@ -243,7 +220,7 @@ class Match(State):
         self.on_table |= bit
         self.ranks_on_table |= RANK_MASK_OF[card]
         self.passed = 0
-        self._clock_record = self._record
+        self.clock_record = self.last_record
         self._acted(seat)
 
     def _acted(self, seat: int) -> None:

@@ -1,13 +1,16 @@
 """Tables before and after play: opening, sitting down, leaving, cancelling, playing again.
 
-Like `domain.match.decide`, these give the events of a command, or a refusal, and change nothing.
+Each function returns the event of one command without its consequences, or the refusal, and changes
+nothing. `domain.match.decide` is the entry to all of them.
 """
 
 import uuid
+from collections.abc import Iterator
+from hashlib import sha256
 from typing import Final
 
 from domain.cards import DECKS
-from domain.match.consequences import with_consequences
+from domain.match.commands import Actor, OpenTable, Rematch, SeatBot, TakeSeat
 from domain.match.deal import seed_hash
 from domain.match.fold import Match
 from domain.match.presets import PRESETS
@@ -22,7 +25,7 @@ from durak.v1.events_pb2 import (
     SeatVacated,
     TableOpened,
 )
-from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
+from durak.v1.settings_pb2 import Settings, ThrowIn
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
 
 RULES_VERSION: Final = "1.0.0"
@@ -30,53 +33,38 @@ SEATS_MAX: Final = 6
 TURN_TIMER_SECONDS_MAX: Final = 86_400
 STAKE_COINS_MAX: Final = 1_000_000_000
 GIVE_UPS_MAX: Final = 16
-"""How often one player can sit down at a table and give up the seat. Without an end to it, they
-could make the log of a table so long that nobody can read it any more."""
+"""How often one player can sit down at a table and give up the seat.
+
+Without this limit one player could make the log of a table too long to read.
+"""
 
 
-def open_table(
-    settings: Settings,
-    *,
-    start_series: bool,
-    match_id: bytes,
-    owner_id: str,
-    server_seed: bytes,
-    idle_limit_seconds: int,
-) -> list[Event] | Refusal:
-    """Open a table (R2).
-
-    Args:
-        settings: as the client asked for them; a preset is filled in here.
-        start_series: the match starts a series, whose id is the match's (R13.1).
-        match_id: 16 bytes.
-        owner_id: the player who opens.
-        server_seed: 32 bytes from a secure source.
-        idle_limit_seconds: the service's idle limit (R10.8).
-    """
-    complete = complete_settings(settings)
-    if isinstance(complete, Refusal):
-        return complete
-    if start_series:
-        complete.series_id = str(uuid.UUID(bytes=match_id))
-    return [
-        Event(
-            table_opened=TableOpened(
-                settings=complete,
-                rules_version=RULES_VERSION,
-                owner_id=owner_id,
-                server_seed_hash=seed_hash(server_seed),
-                server_seed=server_seed,
-                idle_limit_seconds=idle_limit_seconds,
-            )
+def open_table(match: Match, actor: Actor, command: OpenTable) -> Event | Refusal:
+    """Open a table (R2)."""
+    if match.version:  # the id of a table follows from the request that opens it
+        return Refusal(Reason.ERROR_REASON_REQUEST_ID_REUSED)
+    settings = complete_settings(command.settings)
+    if isinstance(settings, Refusal):
+        return settings
+    if command.start_series:
+        settings.series_id = str(uuid.UUID(bytes=match.match_id))
+    return Event(
+        table_opened=TableOpened(
+            settings=settings,
+            rules_version=RULES_VERSION,
+            owner_id=actor.player_id,
+            server_seed_hash=seed_hash(command.server_seed),
+            server_seed=command.server_seed,
+            idle_limit_seconds=command.idle_limit_seconds,
         )
-    ]
+    )
 
 
 def complete_settings(asked: Settings) -> Settings | Refusal:
-    """The settings in full, with what a preset locks filled in, or why they are refused."""
+    """Return the settings in full, with what the preset locks filled in, or the refusal (R2)."""
     settings = Settings()
     settings.CopyFrom(asked)
-    # Or they would stand in the log and in every view, with nobody to say how long they may be.
+    # Unknown fields would be stored and shown in every view, and nothing limits their size.
     settings.DiscardUnknownFields()
     locked = PRESETS.get(settings.preset, {})
     if settings.preset and not locked:
@@ -121,40 +109,45 @@ def _faults(settings: Settings) -> list[FieldFault]:
     ]
 
 
-def rematch_table(
-    old: Match, *, caller_id: str, server_seed: bytes, idle_limit_seconds: int
-) -> list[Event] | Refusal:
-    """Open the table that plays a finished match again: same settings, seats kept (R13.1)."""
-    if old.table.seat_of(caller_id) is None:
+def check_rematch(actor: Actor, old: Match) -> Refusal | None:
+    """Return why the actor may not play ``old`` again, or None (R13.1)."""
+    if old.table.seat_of(actor.player_id) is None:
         return Refusal(Reason.ERROR_REASON_NOT_SEATED)
     if old.phase != PHASE_ENDED or old.result is None:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_ENDED, "R9")
     if old.result.outcome == Outcome.OUTCOME_CANCELLED:
         return Refusal(Reason.ERROR_REASON_REMATCH_IMPOSSIBLE, "R9.6")
+    return None
+
+
+def open_rematch(command: Rematch) -> Event:
+    """Open the table of a rematch: same settings, each seat reserved for its player (R13.1)."""
+    old = command.old
     table = old.table
-    return [
-        Event(
-            table_opened=TableOpened(
-                settings=table.settings,
-                rules_version=RULES_VERSION,
-                owner_id=table.owner_id,
-                server_seed_hash=seed_hash(server_seed),
-                server_seed=server_seed,
-                idle_limit_seconds=idle_limit_seconds,
-                rematch_of=str(uuid.UUID(bytes=old.match_id)),
-                reserved_for=[seat.player_id if seat else "" for seat in table.seats],
-            )
+    return Event(
+        table_opened=TableOpened(
+            settings=table.settings,
+            rules_version=RULES_VERSION,
+            owner_id=table.owner_id,
+            server_seed_hash=seed_hash(command.server_seed),
+            server_seed=command.server_seed,
+            idle_limit_seconds=command.idle_limit_seconds,
+            rematch_of=str(uuid.UUID(bytes=old.match_id)),
+            reserved_for=[seat.player_id if seat else "" for seat in table.seats],
         )
-    ]
+    )
 
 
-def take_seat(
-    match: Match, player_id: str, display_name: str, seat: int | None, client_seed: bytes
-) -> list[Event] | Refusal:
-    """Sit a player down (R3.0); the last seat taken deals the cards.
+def bots_of(old: Match) -> Iterator[SeatBot]:
+    """Yield the commands that seat the bots of ``old`` again, each on its seat (R13.1)."""
+    for number, seat in enumerate(old.table.seats):
+        if seat is not None and seat.is_bot:
+            yield SeatBot(seat.bot_level, number)
 
-    ``seat`` is the seat wanted; None is the one kept for the player, or the lowest free one.
-    """
+
+def take_seat(match: Match, actor: Actor, command: TakeSeat) -> Event | Refusal:
+    """Sit a player down (R3.0)."""
+    player_id, seat = actor.player_id, command.seat
     if match.phase != PHASE_WAITING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
     if match.table.seat_of(player_id) is not None:
@@ -169,29 +162,41 @@ def take_seat(
         return number
     if reserved and reserved[number] != player_id:
         return Refusal(Reason.ERROR_REASON_SEAT_RESERVED, "R13.1")
-    taken = SeatTaken(
-        seat=number, player_id=player_id, display_name=display_name, client_seed=client_seed
+    return Event(
+        seat_taken=SeatTaken(
+            seat=number,
+            player_id=player_id,
+            display_name=command.display_name,
+            client_seed=command.client_seed,
+        )
     )
-    return with_consequences(match, Event(seat_taken=taken))
 
 
-def seat_bot(
-    match: Match, caller_id: str, seat: int | None, level: BotLevel.ValueType, bot_seed: int
-) -> list[Event] | Refusal:
-    """Sit a bot down, for the player who opened the table; the last seat taken deals the cards."""
+def seat_bot(match: Match, actor: Actor, command: SeatBot) -> Event | Refusal:
+    """Seat a bot for the owner of the table (R14, R12.7)."""
     if match.phase != PHASE_WAITING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
-    if caller_id != match.table.owner_id:
+    if actor.player_id != match.table.owner_id:
         return Refusal(Reason.ERROR_REASON_NOT_OWNER, "R3.0")
     if match.table.settings.stake_coins:
         return Refusal(Reason.ERROR_REASON_NO_BOTS_AT_STAKED_TABLE, "R12.7")
-    number = _free_seat(match, seat)
+    number = _free_seat(match, command.seat)
     if isinstance(number, Refusal):
         return number
     if match.table.reserved_for and match.table.reserved_for[number]:
         return Refusal(Reason.ERROR_REASON_SEAT_RESERVED, "R13.1")
-    taken = SeatTaken(seat=number, bot_level=level, bot_seed=bot_seed)
-    return with_consequences(match, Event(seat_taken=taken))
+    return Event(
+        seat_taken=SeatTaken(seat=number, bot_level=command.level, bot_seed=_bot_seed(match))
+    )
+
+
+def _bot_seed(match: Match) -> int:
+    """Return the seed of a bot that sits down now. It is secret until the server seed is revealed.
+
+    The first 8 bytes, big-endian, of SHA-256("durak.v1.bot" ‖ server seed ‖ version, 4 bytes).
+    """
+    text = b"durak.v1.bot" + match.table.server_seed + match.version.to_bytes(4)
+    return int.from_bytes(sha256(text).digest()[:8])
 
 
 def _free_seat(match: Match, wanted: int | None) -> int | Refusal:
@@ -207,29 +212,25 @@ def _free_seat(match: Match, wanted: int | None) -> int | Refusal:
     return wanted
 
 
-def leave(match: Match, seat: int) -> list[Event] | Refusal:
-    """Give up a seat: before the deal it is free again, after it the match is abandoned (R10.4).
-
-    A seat that is out has nothing to give up any more (R9.1).
-    """
+def leave(match: Match, seat: int) -> Event | Refusal:
+    """Give up a seat: before the deal it is free again, after it the match is abandoned (R10.4)."""
     if match.phase == PHASE_WAITING:
-        return with_consequences(match, Event(seat_vacated=SeatVacated(seat=seat)))
+        return Event(seat_vacated=SeatVacated(seat=seat))
     if match.phase != PHASE_PLAYING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_IN_PLAY, "R10.4")
-    if not match.in_play >> seat & 1:  # or a friend could save the durak (ADR 0004)
+    if not match.in_play >> seat & 1:  # or a seat that is out could save the durak (ADR 0004)
         return Refusal(Reason.ERROR_REASON_SEAT_IS_OUT, "R9.1")
-    left = Left(seat=seat, reason=LeftReason.LEFT_REASON_RESIGNED)
-    return with_consequences(match, Event(left=left))
+    return Event(left=Left(seat=seat, reason=LeftReason.LEFT_REASON_RESIGNED))
 
 
-def cancel(match: Match, caller_id: str) -> list[Event] | Refusal:
-    """Close a table before the deal, for the player who opened it (R3.0).
+def cancel_table(match: Match, actor: Actor) -> Event | Refusal:
+    """Close a table before the deal, for its owner (R3.0).
 
     A rematch waits for all its players, so each of them may close it.
     """
     table = match.table
-    if caller_id != table.owner_id and caller_id not in table.reserved_for:
+    if actor.player_id != table.owner_id and actor.player_id not in table.reserved_for:
         return Refusal(Reason.ERROR_REASON_NOT_OWNER, "R3.0")
     if match.phase != PHASE_WAITING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
-    return [Event(finished=match.result_due())]
+    return Event(finished=match.result_due())

@@ -59,8 +59,6 @@ class State:
     """
 
     __slots__ = (
-        "_clock_record",
-        "_record",
         "attacker",
         "attacks",
         "attacks_max",
@@ -68,6 +66,7 @@ class State:
         "bout",
         "cap",
         "cheats",
+        "clock_record",
         "defender",
         "discard",
         "dry_bouts",
@@ -77,6 +76,7 @@ class State:
         "holding",
         "in_play",
         "laid",
+        "last_record",
         "match_id",
         "next_leader",
         "on_table",
@@ -99,11 +99,12 @@ class State:
         "version",
     )
 
-    def __init__(self) -> None:
-        """A match before its first event."""
-        self.match_id = b""
+    def __init__(self, match_id: bytes = b"") -> None:
+        """A match before its first event. Without an id it gets that of its first record."""
+        self.match_id = match_id
         self.version = 0
-        self._record = self._clock_record = Record()
+        # The records that the times come from: reading a time costs more than folding an event.
+        self.last_record = self.clock_record = Record()
         self.opened_us = 0
         self.requests: dict[bytes, int] = {}
         self.table: Table = _NO_TABLE
@@ -148,17 +149,17 @@ class State:
     @property
     def time(self) -> Timestamp:
         """The time of the last record, as it is stored."""
-        return self._record.event_time
+        return self.last_record.event_time
 
     @property
     def time_us(self) -> int:
         """The time of the last record."""
-        return _time_us(self._record)
+        return _time_us(self.last_record)
 
     @property
     def clock_us(self) -> int:
         """Since when the seats on the clock are on it; before the deal, when the table opened."""
-        return _time_us(self._clock_record)
+        return _time_us(self.clock_record)
 
     def deadline_us(self) -> int | None:
         """When the server acts for the seats on the clock or closes the table (R10.2, R10.8)."""
@@ -198,6 +199,11 @@ class State:
         if self.unbeaten and not self.taking:
             return 1 << self.defender
         return self.awaited()
+
+    def transfer_room(self) -> int:
+        """The most attack cards that the next seat may face (R6.2)."""
+        held = self.hands[self.next_in_play(self.defender)].bit_count()
+        return min(held, self.attacks_max)
 
     def drawing_order(self) -> list[int]:
         """The seats in play, attacker first, then clockwise, the defender last (R8.2)."""
@@ -272,8 +278,7 @@ class State:
         """
         twin = type(self).__new__(type(self))
         twin.match_id, twin.version, twin.opened_us = self.match_id, self.version, self.opened_us
-        twin._record = self._record  # noqa: SLF001 - our own kind
-        twin._clock_record = self._clock_record  # noqa: SLF001
+        twin.last_record, twin.clock_record = self.last_record, self.clock_record
         twin.table, twin.phase, twin.due = self.table, self.phase, self.due
         twin.holding, twin.discard = self.holding, self.discard
         twin.trump_card, twin.trump_suit = self.trump_card, self.trump_suit

@@ -17,6 +17,7 @@ from domain.endgame import (
     legal_moves,
 )
 from domain.endgame.conversion import to_move_message
+from domain.match.commands import Play, by_bot
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
@@ -62,7 +63,7 @@ def find_choice(started: PuzzleMatch, wanted: Move | None) -> EndgameMove | Refu
             return choice
     if wanted is None:
         return None
-    refusal = decide(started.match, PLAYER, wanted)
+    refusal = decide(started.match, by_bot(PLAYER), Play(wanted))
     assert isinstance(refusal, Refusal), "every legal move is one of the choices"
     return refusal
 

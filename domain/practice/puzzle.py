@@ -10,10 +10,10 @@ from domain.cards import CARD_BY_NAME, SUIT_SYMBOLS, CardMask, mask_of
 from domain.endgame import EndgameMove, Position
 from domain.endgame.conversion import position_from_match, to_move_message
 from domain.match import move_messages
+from domain.match.commands import OpenTable, Play, by_bot, by_player
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
-from domain.match.seating import open_table
 from domain.practice.deal_reconstruction import Bout, reconstruct_deal
 from domain.practice.notation import parse_move
 from durak.v1.events_pb2 import Event, Record, SeatTaken
@@ -151,15 +151,15 @@ def append_events(match: Match, events: list[Event]) -> list[Record]:
 
 def play_move(match: Match, seat: int, move: Move) -> list[Record]:
     """Make a move and return its records. Raises PuzzleError if the move is not legal."""
-    events = decide(match, seat, move)
-    if isinstance(events, Refusal):
-        raise PuzzleError(f"seat {seat} cannot play {move}: {events.clause}")
-    return append_events(match, events)
+    outcome = decide(match, by_bot(seat), Play(move))
+    if isinstance(outcome, Refusal):
+        raise PuzzleError(f"seat {seat} cannot play {move}: {outcome.clause}")
+    return append_events(match, outcome.events)
 
 
 def _seated(puzzle: Puzzle) -> Match:
     """Return the match of a puzzle with both seats taken."""
-    match_id = uuid.uuid5(_NAMESPACE, puzzle.id).bytes
+    match = Match(uuid.uuid5(_NAMESPACE, puzzle.id).bytes)
     settings = Settings(
         deck=Deck.ValueType(puzzle.deck),
         seats=2,
@@ -167,18 +167,11 @@ def _seated(puzzle: Puzzle) -> Match:
         transfer=puzzle.transfer,
         draw_allowed=puzzle.draw_allowed,
     )
-    opened = open_table(
-        settings,
-        start_series=False,
-        match_id=match_id,
-        owner_id="you",
-        server_seed=_SERVER_SEED,
-        idle_limit_seconds=_IDLE_LIMIT_SECONDS,
-    )
+    opening = OpenTable(settings, _SERVER_SEED, _IDLE_LIMIT_SECONDS)
+    opened = decide(match, by_player("you"), opening)
     if isinstance(opened, Refusal):
         raise PuzzleError(f"{puzzle.id}: {puzzle.deck} is not a deck size")
-    match = Match()
-    match.apply(Record(match_id=match_id, version=1, event=opened[0]))
+    append_events(match, opened.events)
     for name, seat in _SEATS.items():
         append_events(
             match, [Event(seat_taken=SeatTaken(seat=seat, player_id=name, display_name=name))]

@@ -13,15 +13,14 @@ from typing import Final
 import structlog
 
 from domain import bots
-from domain.match.decide import decide
+from domain.match.commands import Play, by_bot
 from domain.match.table import Table
 from domain.match.view import table_view
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.events_pb2 import ActorKind
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Move
 from eventstore import StoreError
-from service.matches.commands import Command
+from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch, bot_to_move
 from service.matches.live_matches import LiveMatches
 from service.rpc.errors import Refused
@@ -91,14 +90,9 @@ class BotRunner:
             return
         version = live.match.version
         move = await self._choose(live, seat)
-        command = Command(
-            live.match_id,
-            lambda match, _: decide(match, seat, move),
-            actor_kind=ActorKind.ACTOR_KIND_BOT,
-            expected_version=version,
-        )
+        envelope = Envelope(live.match_id, by_bot(seat), Play(move), expected_version=version)
         try:
-            await live.submit(partial(live.perform, command))
+            await live.submit(partial(live.perform, envelope))
             self._matches.counters.bot_moves += 1
         except Refused as refused:
             if refused.refusal.reason != reasons.ERROR_REASON_STALE_VERSION:

@@ -12,12 +12,10 @@ from functools import partial
 
 import structlog
 
-from domain.match.fold import Match
-from domain.match.timeouts import time_out
-from durak.v1.events_pb2 import ActorKind
+from domain.match.commands import CLOCK, TimeOut
 from eventstore import StoreError
 from service.automation.bots import BotRunner
-from service.matches.commands import Command, Decision
+from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch, to_datetime
 from service.matches.live_matches import MICROSECONDS, LiveMatches
 from service.rpc.errors import Refused
@@ -75,20 +73,10 @@ class Sweeper:
     async def _act(self, live: LiveMatch) -> None:
         """Let the clock act for one seat after the other, until nothing is due."""
         while True:
-            acted = False
-
-            def decide(match: Match, _: bytes) -> Decision:
-                nonlocal acted
-                events = time_out(match, self._matches.now_us())
-                acted = bool(events)
-                return events
-
-            await live.perform(
-                Command(live.match_id, decide, actor_kind=ActorKind.ACTOR_KIND_CLOCK)
-            )
-            if not acted:
+            deadline_us, now_us = live.match.deadline_us(), self._matches.now_us()
+            if deadline_us is None or now_us < deadline_us:
                 return
-            self._matches.counters.timeouts += 1
+            await live.perform(Envelope(live.match_id, CLOCK, TimeOut(now_us)))
 
     # --- timers ---------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from service.config import Config
 from service.disputes import requests
 from service.disputes.evidence import evidence
 from service.disputes.streams import Disputes, Step, dispute_message
+from service.ids import dispute_id
 from service.judging.access import check_openable
-from service.matches.commands import dispute_id
 from service.matches.live_matches import system_now_us
 from service.rpc.call import Caller, current_call
 from service.rpc.errors import Refused, refuse

@@ -10,20 +10,20 @@ through.
 """
 
 import asyncio
-import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from domain.match.consequences import Outcome
+from domain.match.decide import decide
 from domain.match.fold import CorruptLogError, Match
-from domain.match.refusal import Refusal
+from domain.match.outcome import Outcome
+from domain.match.refusal import Refusal, match_not_found
 from domain.match.table import Table
 from domain.match.view import Viewer, match_summary, redact, seats_in, table_view
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.events_pb2 import Event, Record
+from durak.v1.events_pb2 import ACTOR_KIND_CLOCK, Event, Record
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, TableView
 from eventstore import (
     UNCHANGED,
@@ -37,7 +37,7 @@ from eventstore import (
     VersionConflict,
     first_hash,
 )
-from service.matches.commands import Command, Decision
+from service.matches.envelope import Envelope, with_server_seed
 from service.matches.records import by_command, read_records, records_of
 from service.matches.stakes import coin_moves, open_accounts, too_few_coins
 from service.matches.watch import Change, Views, Watch
@@ -95,7 +95,7 @@ class LiveMatch:
 
     def _forget(self) -> None:
         """Start over from an empty state; the next job reads the log."""
-        self.match = Match()
+        self.match = Match(self.match_id)
         self._hash = first_hash(self.stream_id)
         self._loaded = False
         self._due_us: int | None = None
@@ -174,24 +174,29 @@ class LiveMatch:
         if self.match.version < version:
             await self.catch_up()
 
-    async def answer(self, command: Command) -> TableView:
+    async def answer(self, envelope: Envelope) -> TableView:
         """Perform a player's command and give their view right after it."""
-        match = await self.perform(command)
-        return table_view(match, match.table.seat_of(command.actor_id))
+        match = await self.perform(envelope)
+        return table_view(match, match.table.seat_of(envelope.actor.player_id))
 
-    async def open(self, command: Command) -> TableView:
-        """The same for a command that may be the first of its match."""
-        async with self._matches.openings.turn(command.actor_id):
-            return await self.answer(command)
+    async def open(self, envelope: Envelope) -> TableView:
+        """The same for a command that may be the first of its match, within the caller's quota."""
+        quota, player_id = self._matches.openings, envelope.actor.player_id
+        async with quota.turn(player_id):
+            if not self.match.version:
+                refusal = await quota.refusal(player_id, self._decide(envelope))
+                if refusal is not None and not await self.catch_up():
+                    raise Refused(refusal)
+            return await self.answer(envelope)
 
     async def look(self, player_id: str) -> TableView:
         """A player's view of the newest state. Raises Refused MATCH_NOT_FOUND."""
         await self.catch_up()
         if not self.match.version:
-            raise Refused(self._not_found())
+            raise Refused(match_not_found(self.match_id))
         return table_view(self.match, self.match.table.seat_of(player_id))
 
-    async def perform(self, command: Command) -> Match:
+    async def perform(self, envelope: Envelope) -> Match:
         """Decide a command, store what it makes, fold and show it; the match as it was left.
 
         A command that decides on no events changes nothing. A command that stands in the log
@@ -200,88 +205,75 @@ class LiveMatch:
         Raises Refused, and the errors of the store: what is not known to be stored is not folded.
         """
         is_newest = False
-        if not self._loaded and not command.opens:
+        if not self._loaded and not envelope.opens:
             await self.catch_up()
             is_newest = True
         for _ in range(1 + self._matches.config.conflict_retries):
-            if command.request_id in self.match.requests:
-                answered = await self._as_answered(command)
+            if envelope.request_id in self.match.requests:
+                answered = await self._as_answered(envelope)
                 if answered is not None:
                     return answered
-            decision = self._decide(command)
-            if isinstance(decision, list) and not self.match.version:
-                refusal = await self._matches.openings.refusal(command.actor_id, decision)
-                decision = refusal or decision
-            if isinstance(decision, Refusal):
+            outcome = self._decide(envelope)
+            if isinstance(outcome, Refusal):
                 if is_newest or not await self.catch_up():
-                    raise Refused(decision)
-                is_newest = True
-            elif not decision or await self._store(command, *_outcome(decision)):
+                    raise Refused(outcome)
+            elif not outcome.events or await self._store(envelope, outcome):
                 return self.match
-            else:
-                is_newest = True
+            is_newest = True
         raise refuse(reasons.ERROR_REASON_CONTENTION)
 
-    def _decide(self, command: Command) -> Decision:
+    def _decide(self, envelope: Envelope) -> Outcome | Refusal:
         match = self.match
-        if not match.version and not command.opens:
-            return self._not_found()
-        expected = command.expected_version
-        if expected is not None and expected != match.version:
+        expected = envelope.expected_version
+        if expected is not None and expected != match.version != 0:
             versions = {"expected_version": str(expected), "head_version": str(match.version)}
             return Refusal(reasons.ERROR_REASON_STALE_VERSION, metadata=versions)
-        return command.decide(match, b"" if match.version else secrets.token_bytes(32))
+        return decide(match, envelope.actor, envelope.command)
 
-    def _not_found(self) -> Refusal:
-        return Refusal(
-            reasons.ERROR_REASON_MATCH_NOT_FOUND, metadata={"match_id": str(self.stream_id)}
-        )
-
-    async def _as_answered(self, command: Command) -> Match | None:
+    async def _as_answered(self, envelope: Envelope) -> Match | None:
         """The match as a command that stands in the log left it; None: it was another player's.
 
         Its payload is not stored, and need not be: the same payload decides on the same events.
         Raises Refused REQUEST_ID_REUSED where it does not.
         """
         stored = await self._matches.store.read(self.stream_id)
-        match = Match()
+        match = Match(self.match_id)
         answered: list[Event] = []
-        decision: Decision = []
+        outcome: Outcome | Refusal | None = None
+        actor = envelope.actor
         for record in read_records(stored, first_hash(self.stream_id)):
-            if (record.request_id, record.actor_id) == (command.request_id, command.actor_id):
+            if (record.request_id, record.actor_id) == (envelope.request_id, actor.player_id):
                 if not answered:
-                    decision = command.decide(match, record.event.table_opened.server_seed)
+                    seed = record.event.table_opened.server_seed
+                    command = with_server_seed(envelope.command, seed)
+                    outcome = decide(match, actor, command)
                 answered.append(record.event)
             elif answered:
                 break
             match.apply(record)
         if not answered:
             return None
-        if isinstance(decision, Refusal) or _outcome(decision)[0] != answered:
+        if not isinstance(outcome, Outcome) or outcome.events != answered:
             raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
         self._matches.counters.repeats += 1
         return match
 
-    async def _store(self, command: Command, events: list[Event], after: Match | None) -> bool:
+    async def _store(self, envelope: Envelope, outcome: Outcome) -> bool:
         """Append the events of a command and, once they are durable, fold and show them.
 
-        `after` is the match that they leave, where deciding has made it already.
         False: they were not let in, or nobody knows; the state is the newest now, decide again.
         """
         match = self.match
         now_us = max(self._matches.now_us(), match.time_us)
-        records = records_of(match, command, events, now_us)
+        records = records_of(match, envelope, outcome.events, now_us)
+        outcome.stamp(records)
+        after = outcome.after
         lobby = None
         coins: list[CoinMove] = []
-        if not _LISTED.isdisjoint([event.WhichOneof("kind") for event in events]):
-            listed = match.copy()
-            for record in records:
-                listed.apply(record)
-            lobby = lobby_row(listed, None if match.version else command.actor_id)
-            coins = coin_moves(match, listed, events)
-            look_us = self.next_look_us(listed, now_us)
-        else:
-            look_us = self._soonest_look_us(now_us)
+        if not _LISTED.isdisjoint([event.WhichOneof("kind") for event in outcome.events]):
+            lobby = lobby_row(after, None if match.version else envelope.actor.player_id)
+            coins = coin_moves(match, after, outcome.events)
+        look_us = self.next_look_us(after, now_us)
         # A time that stands in the store and is early enough stays: a new one costs an index entry.
         known_us = self._due_us
         keeps = look_us is not None and known_us is not None and known_us <= look_us
@@ -308,11 +300,9 @@ class LiveMatch:
         counters = self._matches.counters
         counters.appends += 1
         counters.events += len(records)
-        if after is None:
-            self._apply(records)
-        else:
-            after.stored(match, records)
-            self.match = after
+        if envelope.actor.kind == ACTOR_KIND_CLOCK:
+            counters.timeouts += 1
+        self.match = outcome.commit()
         self._show(records, head.hash, own=True)
         return True
 
@@ -336,15 +326,6 @@ class LiveMatch:
         if deadline_us is None or bot_to_move(match) is None:
             return deadline_us
         return min(deadline_us, now_us + self._matches.bot_turn_us)
-
-    def _soonest_look_us(self, now_us: int) -> int:
-        """No later than `next_look_us` after a move, whatever the move brings about."""
-        table = self.match.table
-        soonest_us = now_us + (table.turn_us or table.idle_us)
-        deadline_us = self.match.deadline_us()
-        if deadline_us is not None:
-            soonest_us = min(soonest_us, deadline_us)
-        return min(soonest_us, now_us + self._matches.bot_turn_us) if self.has_bots else soonest_us
 
     async def put_off(self, look_us: int | None) -> None:
         """Set the time of the next look in the store, unless somebody has appended meanwhile."""
@@ -388,10 +369,6 @@ class LiveMatch:
         trump_card = self.match.trump_card
         seen.extend(redact(event, seat, trump_card) for event in self._events[len(seen) :])
         return seen
-
-
-def _outcome(decision: list[Event] | Outcome) -> tuple[list[Event], Match | None]:
-    return decision if isinstance(decision, Outcome) else (decision, None)
 
 
 def bot_to_move(match: Match) -> int | None:

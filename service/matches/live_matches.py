@@ -13,7 +13,7 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1.table_pb2 import TableView
 from eventstore import EventStore
 from service.config import Config
-from service.matches.commands import Command
+from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch
 from service.matches.table_quota import Openings
 from service.rpc.errors import refuse
@@ -99,12 +99,11 @@ class LiveMatches:
             if not live.match.version:
                 self.drop_if_idle(live)
 
-    def run(self, command: Command) -> "asyncio.Future[TableView]":
+    def run(self, envelope: Envelope) -> "asyncio.Future[TableView]":
         """Queue a player's command; its answer is their view right after it."""
         self.counters.commands += 1
-        live = self.get(command.match_id)
-        answer = live.open if command.opens else live.answer
-        return live.submit(lambda: answer(command))
+        live = self.get(envelope.match_id)
+        return live.submit(partial(live.open if envelope.opens else live.answer, envelope))
 
     def behind(self, match_id: bytes, version: int) -> None:
         """The log has this version. If the match is live and behind, it reads what is missing."""

@@ -9,23 +9,23 @@ from domain.match.fold import CorruptLogError, Match
 from domain.match.view import set_time
 from durak.v1.events_pb2 import Event, Record
 from eventstore import StoredRecord, next_hash
-from service.matches.commands import Command
+from service.matches.envelope import Envelope
 
 
 def records_of(
-    match: Match, command: Command, events: Sequence[Event], now_us: int
+    match: Match, envelope: Envelope, events: Sequence[Event], now_us: int
 ) -> list[Record]:
     """The records of one command's events, right after the state that it was decided on.
 
     `now_us` is in microseconds since the epoch, and not earlier than the record before.
     """
     common = Record()
-    common.match_id = command.match_id
+    common.match_id = envelope.match_id
     set_time(common.event_time, now_us)
-    common.actor_kind = command.actor_kind
-    common.actor_id = command.actor_id
-    common.request_id = command.request_id
-    common.trace_id = command.trace_id
+    common.actor_kind = envelope.actor.kind
+    common.actor_id = envelope.actor.player_id
+    common.request_id = envelope.request_id
+    common.trace_id = envelope.trace_id
     records = []
     for version, event in enumerate(events, start=match.version + 1):
         record = Record()

@@ -1,6 +1,5 @@
 """MatchService: the calls of the contract, each a line to the part that does the work."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,9 +9,8 @@ from grpc import aio
 from durak.v1 import match_service_pb2 as api
 from durak.v1 import match_service_pb2_grpc as api_grpc
 from durak.v1.match_service_pb2 import DESCRIPTOR
-from durak.v1.table_pb2 import TableView
 from service.matches import requests
-from service.matches.desk import Desk
+from service.matches.commands import Commands
 from service.matches.live_matches import LiveMatches
 from service.matches.review import Reviews
 from service.matches.session import Session
@@ -31,7 +29,7 @@ class MatchService(api_grpc.MatchServiceServicer):
     def __init__(
         self,
         matches: LiveMatches,
-        desk: Desk,
+        commands: Commands,
         watches: Watches,
         reviews: Reviews,
         limits: Limits,
@@ -39,7 +37,7 @@ class MatchService(api_grpc.MatchServiceServicer):
     ) -> None:
         """Serve these matches; see engine.py."""
         self._matches = matches
-        self._desk = desk
+        self._commands = commands
         self._watches = watches
         self._reviews = reviews
         self._limits = limits
@@ -49,40 +47,46 @@ class MatchService(api_grpc.MatchServiceServicer):
         self, request: api.OpenTableRequest, context: Context
     ) -> api.OpenTableResponse:
         """Open a table."""
-        return api.OpenTableResponse(view=await self._take("open_table", request))
+        view = await self._commands.open_table(request, current_call())
+        return api.OpenTableResponse(view=view)
 
     async def TakeSeat(
         self, request: api.TakeSeatRequest, context: Context
     ) -> api.TakeSeatResponse:
         """Sit the caller down."""
-        return api.TakeSeatResponse(view=await self._take("take_seat", request))
+        view = await self._commands.take_seat(request, current_call())
+        return api.TakeSeatResponse(view=view)
 
     async def SeatBot(self, request: api.SeatBotRequest, context: Context) -> api.SeatBotResponse:
         """Sit a bot down."""
-        return api.SeatBotResponse(view=await self._take("seat_bot", request))
+        view = await self._commands.seat_bot(request, current_call())
+        return api.SeatBotResponse(view=view)
 
     async def LeaveMatch(
         self, request: api.LeaveMatchRequest, context: Context
     ) -> api.LeaveMatchResponse:
         """Give up the caller's seat."""
-        return api.LeaveMatchResponse(view=await self._take("leave_match", request))
+        return api.LeaveMatchResponse(
+            view=await self._commands.leave_match(request, current_call())
+        )
 
     async def CancelTable(
         self, request: api.CancelTableRequest, context: Context
     ) -> api.CancelTableResponse:
         """Close a table before the deal."""
-        return api.CancelTableResponse(view=await self._take("cancel_table", request))
+        return api.CancelTableResponse(
+            view=await self._commands.cancel_table(request, current_call())
+        )
 
     async def Play(self, request: api.PlayRequest, context: Context) -> api.PlayResponse:
         """Make a move."""
-        return api.PlayResponse(view=await self._take("play", request))
+        view = await self._commands.play(request, current_call())
+        return api.PlayResponse(view=view)
 
     async def Rematch(self, request: api.RematchRequest, context: Context) -> api.RematchResponse:
         """Play a finished match again."""
-        return api.RematchResponse(view=await self._take("rematch", request))
-
-    def _take(self, kind: str, request: object) -> "asyncio.Future[TableView]":
-        return self._desk.takes[kind](request, current_call(), "")
+        view = await self._commands.rematch(request, current_call())
+        return api.RematchResponse(view=view)
 
     async def GetMatch(
         self, request: api.GetMatchRequest, context: Context
@@ -139,7 +143,7 @@ class MatchService(api_grpc.MatchServiceServicer):
     ) -> None:
         """Commands and watches on one stream, both ways serialized."""
         call = current_call()
-        session = Session(self._desk, self._watches, self._limits, self._failed_calls, call)
+        session = Session(self._commands, self._watches, self._limits, self._failed_calls, call)
         await _open(context)
         await session.run(request_iterator, context.write)
 

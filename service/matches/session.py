@@ -10,7 +10,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import Any
 
 from google.protobuf.message import DecodeError
 
@@ -25,7 +24,7 @@ from durak.v1.match_service_pb2 import (
 )
 from durak.v1.table_pb2 import TableView
 from service.matches import requests
-from service.matches.desk import Desk
+from service.matches.commands import Answer, Commands
 from service.matches.watch import Watch, Watches
 from service.rpc.call import Call
 from service.rpc.errors import FailedCalls, Refused, refuse
@@ -57,14 +56,14 @@ class Session:
 
     def __init__(
         self,
-        desk: Desk,
+        commands: Commands,
         watches: Watches,
         limits: Limits,
         failed_calls: FailedCalls,
         call: Call,
     ) -> None:
-        """Take commands to `desk` and watches to `watches`, for the caller of `call`."""
-        self._desk = desk
+        """Take commands to `commands` and watches to `watches`, for the caller of `call`."""
+        self._commands = commands
         self._watches = watches
         self._limits = limits
         self._failed_calls = failed_calls
@@ -129,7 +128,7 @@ class Session:
             elif kind == "unwatch":
                 return self._unwatch(body)
             else:
-                self._command(kind, body, request_id)
+                self._command(request, request_id)
         except DecodeError:
             self._refuse(request_id, _malformed("", "is not a PlaySessionRequest"))
             return False
@@ -138,14 +137,34 @@ class Session:
             return False
         return True
 
-    def _command(self, kind: str, body: Any, request_id: str) -> None:  # noqa: ANN401 - as `Take`
+    def _command(self, request: PlaySessionRequest, request_id: str) -> None:
         self._limits.begin_call(self._call.caller.subject)
         try:
-            answer = self._desk.takes[kind](body, self._call, f"{kind}.")
+            answer = self._perform(request)
         except BaseException:
             self._limits.end_call()
             raise
         answer.add_done_callback(partial(self._answered, request_id))
+
+    def _perform(self, request: PlaySessionRequest) -> Answer:
+        commands, call = self._commands, self._call
+        match request.WhichOneof("kind"):
+            case "play":
+                return commands.play(request.play, call, "play.")
+            case "open_table":
+                return commands.open_table(request.open_table, call, "open_table.")
+            case "take_seat":
+                return commands.take_seat(request.take_seat, call, "take_seat.")
+            case "seat_bot":
+                return commands.seat_bot(request.seat_bot, call, "seat_bot.")
+            case "leave_match":
+                return commands.leave_match(request.leave_match, call, "leave_match.")
+            case "cancel_table":
+                return commands.cancel_table(request.cancel_table, call, "cancel_table.")
+            case "rematch":
+                return commands.rematch(request.rematch, call, "rematch.")
+            case kind:
+                raise ValueError(f"{kind} is not a command")
 
     def _answered(self, request_id: str, answer: "asyncio.Future[TableView]") -> None:
         self._limits.end_call()

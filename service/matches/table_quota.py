@@ -3,9 +3,9 @@
 import asyncio
 from weakref import WeakValueDictionary
 
+from domain.match.outcome import Outcome
 from domain.match.refusal import Refusal
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import PHASE_WAITING
 from eventstore import EventStore
 
@@ -29,12 +29,12 @@ class Openings:
         """To be held while a player opens a table: what was let in before is then in the lobby."""
         return self._turns.setdefault(player_id, asyncio.Lock())
 
-    async def refusal(self, player_id: str, events: list[Event]) -> Refusal | None:
-        """Why the player may not open the table that these events make, if so.
+    async def refusal(self, player_id: str, opening: Outcome | Refusal) -> Refusal | None:
+        """Why the player may not open this table, if so.
 
         A table that is dealt at once does not wait, and is always let in.
         """
-        if any(event.HasField("dealt") for event in events):
+        if isinstance(opening, Refusal) or opening.after.phase != PHASE_WAITING:
             return None
         waiting = await self._store.count_opened(player_id, status=PHASE_WAITING, limit=self._limit)
         if waiting < self._limit:

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from statistics import median
 
 from domain import bots
+from domain.match.commands import Actor, Command, OpenTable, Play, TakeSeat, by_player
 from domain.match.decide import decide
 from domain.match.fold import Match, fold
 from domain.match.refusal import Refusal
-from domain.match.seating import open_table, take_seat
 from domain.match.view import redact, seats_in, table_view, timestamp
-from durak.v1.events_pb2 import ActorKind, Event, Record
+from durak.v1.events_pb2 import Event, Record
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import PHASE_PLAYING
 
@@ -35,24 +35,24 @@ class _Log:
     """A match in progress: its state and its stored records."""
 
     def __init__(self, chance: random.Random) -> None:
-        self.match = Match()
+        self.match = Match(chance.randbytes(16))
         self.stored: list[bytes] = []
         self.events: list[Event] = []
         self.chance = chance
-        self.match_id = chance.randbytes(16)
 
-    def store(self, outcome: list[Event] | Refusal, actor_id: str) -> None:
+    def perform(self, actor: Actor, command: Command) -> None:
         """Store and fold the events of one command."""
+        outcome = decide(self.match, actor, command)
         assert not isinstance(outcome, Refusal), outcome
         request_id, trace_id = self.chance.randbytes(16), self.chance.randbytes(16)
         now_us = START_US + MOVE_US * len(self.stored)
-        for event in outcome:
+        for event in outcome.events:
             record = Record(
-                match_id=self.match_id,
+                match_id=self.match.match_id,
                 version=self.match.version + 1,
                 event_time=timestamp(now_us),
-                actor_kind=ActorKind.ACTOR_KIND_PLAYER,
-                actor_id=actor_id,
+                actor_kind=actor.kind,
+                actor_id=actor.player_id,
                 request_id=request_id,
                 trace_id=trace_id,
                 event=event,
@@ -74,26 +74,17 @@ def bot_match(seed: int) -> list[bytes]:
         draw_allowed=True,
         turn_timer_seconds=30,
     )
-    players = [str(uuid.UUID(bytes=chance.randbytes(16))) for _ in range(wanted.seats)]
-    opened = open_table(
-        wanted,
-        start_series=False,
-        match_id=log.match_id,
-        owner_id=players[0],
-        server_seed=chance.randbytes(32),
-        idle_limit_seconds=86_400,
-    )
-    log.store(opened, players[0])
-    for number, player in enumerate(players):
-        seated = take_seat(log.match, player, f"Player {number}", None, chance.randbytes(16))
-        log.store(seated, player)
+    players = [by_player(str(uuid.UUID(bytes=chance.randbytes(16)))) for _ in range(wanted.seats)]
+    log.perform(players[0], OpenTable(wanted, chance.randbytes(32), 86_400))
+    for number, actor in enumerate(players):
+        log.perform(actor, TakeSeat(f"Player {number}", None, chance.randbytes(16)))
     while log.match.phase == PHASE_PLAYING:
         seat = chance.choice(seats_in(log.match.on_clock()))
         trump_card = log.match.trump_card
         history = [redact(event, seat, trump_card) for event in log.events]
         view = table_view(log.match, seat)
         move = bots.choose_move(BotLevel.BOT_LEVEL_EASY, view, history, seed)
-        log.store(decide(log.match, seat, move), players[seat])
+        log.perform(players[seat], Play(move))
     return log.stored
 
 

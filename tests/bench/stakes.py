@@ -18,7 +18,6 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
-from typing import Any
 from uuid import UUID, uuid4
 
 from domain import bots
@@ -90,16 +89,16 @@ async def _play(engine: Engine, table: int, stake: int) -> None:
     people = [_call(f"{side}{table}") for side in ("ann", "bob")]
     for _ in range(MATCHES):
         opening = api.OpenTableRequest(request_id=str(uuid4()), settings=settings)
-        match_id = (await engine.desk.takes["open_table"](opening, people[0], "")).match_id
+        match_id = (await engine.commands.open_table(opening, people[0])).match_id
         for call in people:
-            sit: Any = api.TakeSeatRequest(request_id=str(uuid4()), match_id=match_id)
-            await engine.desk.takes["take_seat"](sit, call, "")
+            sit = api.TakeSeatRequest(request_id=str(uuid4()), match_id=match_id)
+            await engine.commands.take_seat(sit, call)
         live = engine.matches.get(UUID(match_id).bytes)
         while (match := live.match).phase == Phase.PHASE_PLAYING:
             seat = match.on_clock().bit_length() - 1
             move = bots.choose_move(BotLevel.BOT_LEVEL_EASY, table_view(match, seat), [], 0)
             play = api.PlayRequest(request_id=str(uuid4()), match_id=match_id, move=move)
-            await engine.desk.takes["play"](play, people[seat], "")
+            await engine.commands.play(play, people[seat])
 
 
 def _call(player: str) -> Call:

@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator
 
 from domain.cards import Card, cards_in, deck_cards, mask_of
+from domain.match.commands import CLOCK, Play, TimeOut
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.moves import legal_moves
 from domain.match.refusal import Refusal
-from domain.match.timeouts import time_out
 from domain.match.view import seats_in, timestamp
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.settings_pb2 import Deck, Settings
@@ -23,7 +23,7 @@ from durak.v1.table_pb2 import (
     Moves,
     TransferMove,
 )
-from tests.domain.tables import MATCH_ID, PASS, TAKE, Table, full, settings
+from tests.domain.tables import MATCH_ID, PASS, TAKE, Table, accepted, full, settings, sitting
 
 CHEATS = 0.1  # of the moves on a tricky table
 CHALLENGES = 0.05  # the same
@@ -96,7 +96,7 @@ def step(table: Table, chance: random.Random) -> list[Event]:
     match = table.match
     if match.table.turn_us and chance.random() < TIMEOUTS:
         table.now_us += 31_000_000
-        return time_out(match, table.now_us)
+        return accepted(decide(match, CLOCK, TimeOut(table.now_us)))
     table.now_us += 1_000
     while True:
         waited_for = seats_in(match.on_clock() if chance.random() > HASTE else match.in_play)
@@ -111,10 +111,10 @@ def step(table: Table, chance: random.Random) -> list[Event]:
         if not options:
             continue
         move = chance.choice(options)
-        events = decide(match, seat, move)
-        if not isinstance(events, Refusal):
-            return events
-        assert move not in moves_in(legal), f"a listed move was refused: {move} {events}"
+        outcome = decide(match, sitting(seat), Play(move))
+        if not isinstance(outcome, Refusal):
+            return outcome.events
+        assert move not in moves_in(legal), f"a listed move was refused: {move} {outcome}"
 
 
 def play_out(table: Table, chance: random.Random) -> None:

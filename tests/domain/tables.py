@@ -19,15 +19,26 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from domain.cards import CARD_BY_NAME, Card, card_name, cards_in, deck_cards
+from domain.match.commands import (
+    CLOCK,
+    Actor,
+    Command,
+    Leave,
+    OpenTable,
+    Play,
+    TakeSeat,
+    TimeOut,
+    by_player,
+)
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.move_messages import pass_turn
+from domain.match.outcome import Outcome
 from domain.match.refusal import Refusal
-from domain.match.seating import leave, open_table, take_seat
-from domain.match.timeouts import time_out
 from domain.match.view import timestamp
 from durak.v1.errors_pb2 import ErrorReason
-from durak.v1.events_pb2 import Dealt, DealtHand, Event, Finished, Outcome, Record
+from durak.v1.events_pb2 import Dealt, DealtHand, Event, Finished, Record
+from durak.v1.events_pb2 import Outcome as Ending
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import (
     AttackMove,
@@ -87,20 +98,24 @@ def move_of(match: Match, words: str) -> Move:
     return Move(attack=AttackMove(card=CARD_BY_NAME[words]))
 
 
+def sitting(seat: int) -> Actor:
+    """The player on a seat of `full` and `dealt` tables."""
+    return by_player(f"player-{LETTERS[seat]}")
+
+
 class Table:
     """A match under test: its records, and the state that they fold to."""
 
     def __init__(self, match_id: bytes = MATCH_ID) -> None:
-        self.match = Match()
+        self.match = Match(match_id)
         self.records: list[Record] = []
         self.now_us = START_US
-        self._match_id = match_id
 
     def store(self, events: Sequence[Event], actor_id: str = "") -> Sequence[Event]:
         """Store and fold the events of one command."""
         for event in events:
             record = Record(
-                match_id=self._match_id,
+                match_id=self.match.match_id,
                 version=self.match.version + 1,
                 event_time=timestamp(self.now_us),
                 actor_id=actor_id,
@@ -113,13 +128,17 @@ class Table:
 
     # --- doing ---------------------------------------------------------------------------------
 
+    def perform(self, actor: Actor, command: Command) -> Sequence[Event]:
+        """Store what a command makes; it must be accepted."""
+        return self.store(accepted(decide(self.match, actor, command)))
+
     def play(self, *moves: str) -> Sequence[Event]:
         """Make moves, each as ``"A: 6♥"``; gives the events of the last one."""
         events: Sequence[Event] = []
         for words in moves:
             outcome = self._decide(words)
             assert not isinstance(outcome, Refusal), f"{words}: {refused(outcome)}"
-            events = self.store(outcome)
+            events = self.store(outcome.events)
         return events
 
     def refused(self, words: str) -> str:
@@ -128,12 +147,10 @@ class Table:
         assert isinstance(outcome, Refusal), f"{words} was accepted"
         return refused(outcome)
 
-    def _decide(self, words: str) -> list[Event] | Refusal:
+    def _decide(self, words: str) -> Outcome | Refusal:
         letter, _, what = words.partition(": ")
-        seat = LETTERS.index(letter)
-        if what == "leave":
-            return leave(self.match, seat)
-        return decide(self.match, seat, move_of(self.match, what))
+        command = Leave() if what == "leave" else Play(move_of(self.match, what))
+        return decide(self.match, sitting(LETTERS.index(letter)), command)
 
     def pass_all(self) -> Sequence[Event]:
         """Everybody whose pass is awaited passes."""
@@ -147,7 +164,7 @@ class Table:
     def wait(self, seconds: float) -> Sequence[Event]:
         """Let time pass, and the server act once for whoever is due."""
         self.now_us += round(seconds * 1_000_000)
-        return self.store(time_out(self.match, self.now_us))
+        return self.perform(CLOCK, TimeOut(self.now_us))
 
     # --- looking -------------------------------------------------------------------------------
 
@@ -189,11 +206,11 @@ class Table:
         """``durak B``, ``draw``, ``abandoned by C`` or ``cancelled``; ``goes on`` before."""
         if self.match.result is None:
             return "goes on"
-        if self.result.outcome == Outcome.OUTCOME_PLAYED_OUT:
+        if self.result.outcome == Ending.OUTCOME_PLAYED_OUT:
             return f"durak {LETTERS[self.result.durak]}"
-        if self.result.outcome == Outcome.OUTCOME_ABANDONED:
+        if self.result.outcome == Ending.OUTCOME_ABANDONED:
             return f"abandoned by {LETTERS[self.result.leaver]}"
-        return Outcome.Name(self.result.outcome).removeprefix("OUTCOME_").lower()
+        return Ending.Name(self.result.outcome).removeprefix("OUTCOME_").lower()
 
     @property
     def places(self) -> list[int]:
@@ -216,39 +233,31 @@ def seats(mask: int) -> str:
     return "".join(letter for seat, letter in enumerate(LETTERS) if mask >> seat & 1)
 
 
-def refused(refusal: Refusal) -> str:
+def refused(refusal: Outcome | Refusal) -> str:
     """A refusal as ``"REASON clause"``."""
+    assert isinstance(refusal, Refusal)
     reason = ErrorReason.Name(refusal.reason).removeprefix("ERROR_REASON_")
     return f"{reason} {refusal.clause}".strip()
 
 
-def accepted(outcome: list[Event] | Refusal) -> list[Event]:
+def accepted(outcome: Outcome | Refusal) -> list[Event]:
     """The events of a command that must be accepted."""
     assert not isinstance(outcome, Refusal), refused(outcome)
-    return outcome
+    return outcome.events
 
 
 def opened(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
     """A table that was opened, with nobody at it."""
     table = Table()
-    events = open_table(
-        wanted,
-        start_series=False,
-        match_id=MATCH_ID,
-        owner_id="player-A",
-        server_seed=server_seed,
-        idle_limit_seconds=IDLE_LIMIT_SECONDS,
-    )
-    table.store(accepted(events))
+    table.perform(sitting(0), OpenTable(wanted, server_seed, IDLE_LIMIT_SECONDS))
     return table
 
 
 def full(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
     """A table with every seat taken, dealt as its seeds say."""
     table = opened(wanted, server_seed)
-    for letter in LETTERS[: wanted.seats]:
-        events = take_seat(table.match, f"player-{letter}", letter, None, letter.encode())
-        table.store(accepted(events))
+    for seat, letter in enumerate(LETTERS[: wanted.seats]):
+        table.perform(sitting(seat), TakeSeat(letter, client_seed=letter.encode()))
     return table
 
 
@@ -260,8 +269,8 @@ def dealt(*hands: str, trump: str, stock: str = "", **wanted: Any) -> Table:
     the last card of the last hand. Who leads is as R3.4 says.
     """
     table = opened(settings(seats=len(hands), **wanted))
-    for letter in LETTERS[: len(hands)]:
-        events = accepted(take_seat(table.match, f"player-{letter}", letter, None, b""))
+    for seat, letter in enumerate(LETTERS[: len(hands)]):
+        events = accepted(decide(table.match, sitting(seat), TakeSeat(letter)))
         table.store(events[:1])  # the seat alone: the deal is ours
     held = [cards(hand) for hand in hands]
     drawn_first = cards(stock)

@@ -10,18 +10,28 @@ from random import Random
 
 from domain.audit import EntryKind, LedgerEntry, Stored
 from domain.cards import cards_in
+from domain.match.commands import (
+    CLOCK,
+    Actor,
+    CancelTable,
+    Command,
+    Leave,
+    OpenTable,
+    Play,
+    Rematch,
+    SeatBot,
+    TakeSeat,
+    TimeOut,
+    by_bot,
+    by_player,
+)
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.moves import legal_moves
 from domain.match.refusal import Refusal
-from domain.match.seating import cancel, leave, open_table, rematch_table, seat_bot, take_seat
-from domain.match.timeouts import time_out
 from domain.match.view import timestamp
 from durak.v1.events_pb2 import (
-    ACTOR_KIND_BOT,
-    ACTOR_KIND_CLOCK,
     ACTOR_KIND_PLAYER,
-    ActorKind,
     Event,
     Record,
 )
@@ -52,10 +62,13 @@ class PlayedMatch:
 
     match_id: bytes
     records: list[Record] = field(default_factory=list)
-    match: Match = field(default_factory=Match)
     now_us: int = START_US
+    match: Match = field(init=False)
 
-    def store(self, kind: ActorKind.ValueType, actor_id: str, events: Sequence[Event]) -> None:
+    def __post_init__(self) -> None:
+        self.match = Match(self.match_id)
+
+    def store(self, actor: Actor, events: Sequence[Event]) -> None:
         """Store the events of one command."""
         command = len(self.records).to_bytes(16, "big")
         for event in events:
@@ -63,37 +76,36 @@ class PlayedMatch:
                 match_id=self.match_id,
                 version=self.match.version + 1,
                 event_time=timestamp(self.now_us),
-                actor_kind=kind,
-                actor_id=actor_id,
-                request_id=command if kind == ACTOR_KIND_PLAYER else b"",
+                actor_kind=actor.kind,
+                actor_id=actor.player_id,
+                request_id=command if actor.kind == ACTOR_KIND_PLAYER else b"",
                 trace_id=command[::-1],
                 event=event,
             )
             self.match.apply(record)
             self.records.append(record)
 
-    def by_player(self, player_id: str, events: list[Event] | Refusal) -> bool:
-        """Store what a player's command makes, unless it is refused."""
-        if isinstance(events, Refusal):
+    def perform(self, actor: Actor, command: Command) -> bool:
+        """Store what a command makes; whether it made anything and was not refused."""
+        outcome = decide(self.match, actor, command)
+        if isinstance(outcome, Refusal):
             return False
-        self.store(ACTOR_KIND_PLAYER, player_id, events)
-        return True
+        self.store(actor, outcome.events)
+        return bool(outcome.events)
+
+    def by_player(self, player_id: str, command: Command) -> bool:
+        """Store what a player's command makes, unless it is refused."""
+        return self.perform(by_player(player_id), command)
 
     def by_clock(self) -> bool:
         """Let the clock act for one seat; whether anything was due."""
-        events = time_out(self.match, self.now_us)
-        self.store(ACTOR_KIND_CLOCK, "", events)
-        return bool(events)
+        return self.perform(CLOCK, TimeOut(self.now_us))
 
-    def by_seat(self, number: int, events: list[Event] | Refusal) -> bool:
-        """Store what the move of a seat makes, unless it is refused."""
-        if isinstance(events, Refusal):
-            return False
+    def by_seat(self, number: int, command: Command) -> bool:
+        """Store what a command of a seat makes, unless it is refused."""
         seat = self.match.table.seats[number]
         assert seat is not None
-        kind = ACTOR_KIND_BOT if seat.is_bot else ACTOR_KIND_PLAYER
-        self.store(kind, seat.player_id, events)
-        return True
+        return self.perform(by_bot(number) if seat.is_bot else by_player(seat.player_id), command)
 
     @property
     def stored(self) -> list[Stored]:
@@ -167,15 +179,13 @@ def random_match(seed: int, **wanted: int) -> PlayedMatch:
     """A match from its opening to its end; the same for the same seed and wishes."""
     random = Random(seed)
     played = PlayedMatch(random.randbytes(16))
-    events = open_table(
+    opening = OpenTable(
         random_settings(random, **wanted),
         start_series=random.random() < 0.3,
-        match_id=played.match_id,
-        owner_id=OWNER,
         server_seed=random.randbytes(32),
         idle_limit_seconds=IDLE_LIMIT_SECONDS,
     )
-    played.by_player(OWNER, events)
+    played.by_player(OWNER, opening)
     play_on(played, random)
     return played
 
@@ -193,13 +203,8 @@ def opened_again(old: PlayedMatch, random: Random) -> PlayedMatch:
     played = PlayedMatch(random.randbytes(16), now_us=old.now_us)
     players = [seat for seat in old.match.table.seats if seat is not None and not seat.is_bot]
     caller_id = random.choice(players).player_id
-    events = rematch_table(
-        old.match,
-        caller_id=caller_id,
-        server_seed=random.randbytes(32),
-        idle_limit_seconds=IDLE_LIMIT_SECONDS,
-    )
-    played.by_player(caller_id, events)
+    rematch = Rematch(old.match, "Name", b"", random.randbytes(32), IDLE_LIMIT_SECONDS)
+    played.by_player(caller_id, rematch)
     return played
 
 
@@ -222,7 +227,7 @@ def play_on(played: PlayedMatch, random: Random) -> None:
 
 
 def _leave(played: PlayedMatch, seat: int) -> None:
-    played.by_seat(seat, leave(played.match, seat))
+    played.by_seat(seat, Leave())
 
 
 def _is_bot(played: PlayedMatch, number: int) -> bool:
@@ -241,7 +246,7 @@ def _sit_down(played: PlayedMatch, random: Random) -> None:
         closer_id = random.choice(
             [player for player in table.reserved_for if player] or [table.owner_id]
         )
-        played.by_player(closer_id, cancel(match, closer_id))
+        played.by_player(closer_id, CancelTable())
     elif chance < 0.065:
         played.now_us = match.opened_us + IDLE_LIMIT_SECONDS * 1_000_000 + 1
         played.by_clock()
@@ -249,12 +254,11 @@ def _sit_down(played: PlayedMatch, random: Random) -> None:
         level = random.choice(BotLevel.values()[1:])
         people = sum(1 for seat in table.seats if seat is None) + len(sitting)
         if people > 1:
-            bot = seat_bot(match, table.owner_id, None, level, random.getrandbits(64))
-            played.by_player(table.owner_id, bot)
+            played.by_player(table.owner_id, SeatBot(level))
     else:
         player_id = f"player-{random.randrange(8)}"
         client_seed = random.randbytes(random.choice((0, 0, 5, 64)))
-        played.by_player(player_id, take_seat(match, player_id, "Name", None, client_seed))
+        played.by_player(player_id, TakeSeat("Name", None, client_seed))
 
 
 def _let_time_pass(played: PlayedMatch, random: Random) -> None:
@@ -281,7 +285,7 @@ def _move(played: PlayedMatch, random: Random, wildness: float, meekness: float)
         if tricky and random.random() < 0.1 * wildness:
             versions = list(legal_moves(match, seat).challenge)
             moves = [Move(challenge=ChallengeMove(play_version=v)) for v in versions] or moves
-        if moves and played.by_seat(seat, decide(match, seat, random.choice(moves))):
+        if moves and played.by_seat(seat, Play(random.choice(moves))):
             return
 
 

@@ -14,10 +14,12 @@ import pytest
 import domain.audit
 from domain.audit import AuditReport, Kind, Severity, audit
 from domain.audit.transcript import Outcome, verify
-from domain.match.seating import cancel
+from domain.match.commands import CancelTable, by_player
+from domain.match.decide import decide
 from durak.v1.events_pb2 import Outcome as Ending
 from tests.domain.audit.audit_matches import PlayedMatch, opened_again, random_match, random_rematch
 from tests.domain.audit.audit_transcripts import PUBLIC_KEY, transcript_of
+from tests.domain.tables import accepted
 
 MATCHES = int(os.environ.get("DURAK_TEST_AUDITS", "160"))
 PARTS = 16
@@ -57,9 +59,10 @@ def test_R3_0_each_player_of_a_rematch_may_close_it_and_nobody_else() -> None:
     players = [seat.player_id for seat in old.match.table.seats if seat is not None]
     for closer_id in (*players, "a stranger"):
         played = opened_again(old, Random(1))
-        played.by_player(closer_id, cancel(played.match, players[0]))
+        events = accepted(decide(played.match, by_player(players[0]), CancelTable()))
+        played.store(by_player(closer_id), events)
         found = [(finding.kind, finding.version) for finding in audited(played).findings]
-        assert found == ([] if closer_id in players else [(Kind.ACTOR, 2)])
+        assert found == ([] if closer_id in players else [(Kind.ACTOR, 3)])
 
 
 def test_the_honest_matches_hold_everything_that_can_happen() -> None:

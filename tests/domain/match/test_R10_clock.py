@@ -4,11 +4,21 @@ from typing import Any
 
 import pytest
 
-from domain.match.timeouts import time_out
+from domain.match.commands import CLOCK, TimeOut
+from domain.match.decide import decide
 from domain.match.view import table_view
 from durak.v1.events_pb2 import LeftReason
 from tests.domain.endgame_tables import ending
-from tests.domain.tables import IDLE_LIMIT_SECONDS, Table, dealt, full, kinds, opened, settings
+from tests.domain.tables import (
+    IDLE_LIMIT_SECONDS,
+    Table,
+    accepted,
+    dealt,
+    full,
+    kinds,
+    opened,
+    settings,
+)
 
 SECONDS = 30
 THREE = ("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", "6♣ 7♣ 8♣ 9♣ 10♣ J♣")
@@ -206,5 +216,6 @@ def test_deciding_about_time_changes_nothing() -> None:
     table = full(settings(turn_timer_seconds=SECONDS))
     version = table.match.version
     later = table.now_us + SECONDS * 1_000_000
-    assert time_out(table.match, later) == time_out(table.match, later) != []
+    first, second = (accepted(decide(table.match, CLOCK, TimeOut(later))) for _ in range(2))
+    assert first == second != []
     assert table.match.version == version

@@ -10,11 +10,12 @@ from typing import Any
 
 import domain
 from domain.cards import CARD_BY_NAME, cards_in
+from domain.match.commands import Play
 from domain.match.decide import decide
 from domain.match.view import table_view
 from durak.v1.table_pb2 import TableView
 from tests.domain.match.test_R11_tricky import Role, after, four, roles, shown, type_name
-from tests.domain.tables import LETTERS, Table, accepted, move_of
+from tests.domain.tables import LETTERS, Table, accepted, move_of, sitting
 
 CORE = str(Path(domain.__file__).parent)
 VIEWERS = (None, 0, 1, 2, 3)
@@ -95,12 +96,12 @@ def test_R11_2_an_illegal_play_takes_the_work_of_an_honest_one(role: Role) -> No
 
     def work(card: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
         match = before(role).match
-        seat = LETTERS.index(role.player)
-        move = move_of(match, role.words.format(card))
-        events = accepted(decide(match, seat, move))
-        decided = lines_run(lambda: decide(match, seat, move))
-        (deed, *_), twin = events, match.copy()
-        return decided, lines_run(lambda: twin.fold_event(deed))
+        actor = sitting(LETTERS.index(role.player))
+        play = Play(move_of(match, role.words.format(card)))
+        initiating = accepted(decide(match, actor, play))[0]
+        decided = lines_run(lambda: decide(match, actor, play))
+        twin = match.copy()
+        return decided, lines_run(lambda: twin.fold_event(initiating))
 
     (honest, kept), (cheat, noted) = work(role.honest), work(role.wrong)
     note = [line for line in noted if line not in kept]

@@ -3,14 +3,25 @@
 import pytest
 
 from domain.cards import card_name
+from domain.match.commands import (
+    Actor,
+    CancelTable,
+    Command,
+    Leave,
+    Rematch,
+    SeatBot,
+    TakeSeat,
+    by_player,
+)
+from domain.match.decide import decide
 from domain.match.fold import Match
-from domain.match.seating import GIVE_UPS_MAX, cancel, leave, rematch_table, seat_bot, take_seat
+from domain.match.refusal import Refusal
+from domain.match.seating import GIVE_UPS_MAX
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
 from tests.domain.tables import (
     SERVER_SEED,
     Table,
-    accepted,
     dealt,
     full,
     kinds,
@@ -19,6 +30,7 @@ from tests.domain.tables import (
     settings,
 )
 
+ANN, BOB = by_player("player-A"), by_player("player-B")
 EASY = BotLevel.BOT_LEVEL_EASY
 ALL_36 = (
     "6♣ 7♣ 8♣ 9♣ 10♣ J♣",
@@ -32,10 +44,15 @@ ALL_36 = (
 
 def sit(table: Table, letter: str, seat: int | None = None) -> str:
     """Sits a player down; gives what happened, in words."""
-    outcome = take_seat(table.match, f"player-{letter}", letter, seat, b"")
-    if isinstance(outcome, list):
-        return " ".join(kinds(table.store(outcome)))
-    return refused(outcome)
+    return attempt(table, by_player(f"player-{letter}"), TakeSeat(letter, seat))
+
+
+def attempt(table: Table, actor: Actor, command: Command) -> str:
+    """Store what a command makes, unless it is refused; gives what happened, in words."""
+    outcome = decide(table.match, actor, command)
+    if isinstance(outcome, Refusal):
+        return refused(outcome)
+    return " ".join(kinds(table.store(outcome.events)))
 
 
 def test_R3_0_cards_are_dealt_when_the_last_free_seat_is_taken() -> None:
@@ -66,7 +83,7 @@ def test_R3_0_sitting_down_is_refused_where_it_cannot_be() -> None:
 def test_R3_0_until_the_deal_a_seat_can_be_given_up() -> None:
     table = opened(settings())
     sit(table, "A")
-    assert kinds(table.store(accepted(leave(table.match, 0)))) == ["seat_vacated"]
+    assert attempt(table, ANN, Leave()) == "seat_vacated"
     assert table.match.table.seats == (None, None)
     sit(table, "B")
     assert sit(table, "A") == "seat_taken dealt"
@@ -77,7 +94,7 @@ def test_R3_0_a_player_can_sit_down_and_leave_only_so_often() -> None:
     table = opened(settings(seats=3))
     for _ in range(GIVE_UPS_MAX):
         assert sit(table, "A") == "seat_taken"
-        table.store(accepted(leave(table.match, 0)))
+        assert attempt(table, ANN, Leave()) == "seat_vacated"
     assert sit(table, "A") == "GIVEN_UP_TOO_OFTEN"
     assert sit(table, "B") == "seat_taken"  # others may
     again = Match()
@@ -89,46 +106,34 @@ def test_R3_0_a_player_can_sit_down_and_leave_only_so_often() -> None:
 def test_R3_0_the_one_who_opened_can_cancel_until_the_deal() -> None:
     table = opened(settings(stake_coins=10))
     sit(table, "B")
-    other = cancel(table.match, "player-B")
-    assert not isinstance(other, list)
-    assert refused(other) == "NOT_OWNER R3.0"
-    table.store(accepted(cancel(table.match, "player-A")))
+    assert attempt(table, BOB, CancelTable()) == "NOT_OWNER R3.0"
+    assert attempt(table, ANN, CancelTable()) == "finished"
     assert table.outcome == "cancelled"
     assert (table.places, table.shares) == ([0], [10])  # R9.6, R12.5: one seat was taken
     assert table.match.phase == PHASE_ENDED
     dealt_table = full(settings())
-    late = cancel(dealt_table.match, "player-A")
-    assert not isinstance(late, list)
-    assert refused(late) == "MATCH_NOT_WAITING R3.0"
+    assert attempt(dealt_table, ANN, CancelTable()) == "MATCH_NOT_WAITING R3.0"
 
 
 def test_R3_0_R13_1_a_rematch_waits_for_all_its_players_and_each_can_close_it() -> None:
     old = full(settings())
-    old.store(accepted(leave(old.match, 0)))
-    for closer in ("player-A", "player-B"):
+    old.play("A: leave")
+    rematch = Rematch(old.match, "B", b"", SERVER_SEED, idle_limit_seconds=60)
+    for closer in (ANN, BOB):
         table = Table()
-        table.store(accepted(rematch_table(
-            old.match, caller_id="player-B", server_seed=SERVER_SEED, idle_limit_seconds=60
-        )))  # fmt: skip
+        assert attempt(table, BOB, rematch) == "table_opened seat_taken"
         assert table.match.table.owner_id == "player-A"
-        stranger = cancel(table.match, "player-C")
-        assert not isinstance(stranger, list)
-        assert refused(stranger) == "NOT_OWNER R3.0"
-        table.store(accepted(cancel(table.match, closer)))
+        assert attempt(table, by_player("player-C"), CancelTable()) == "NOT_OWNER R3.0"
+        assert attempt(table, closer, CancelTable()) == "finished"
         assert table.outcome == "cancelled"
 
 
 def test_R12_7_bots_sit_at_free_tables_only_and_only_for_the_owner() -> None:
     table = opened(settings(seats=3))
-    other = seat_bot(table.match, "player-B", None, EASY, 7)
-    assert not isinstance(other, list)
-    assert refused(other) == "NOT_OWNER R3.0"
-    assert kinds(table.store(accepted(seat_bot(table.match, "player-A", 1, EASY, 7)))) == [
-        "seat_taken"
-    ]
-    staked = seat_bot(opened(settings(stake_coins=1)).match, "player-A", None, EASY, 7)
-    assert not isinstance(staked, list)
-    assert refused(staked) == "NO_BOTS_AT_STAKED_TABLE R12.7"
+    assert attempt(table, BOB, SeatBot(EASY)) == "NOT_OWNER R3.0"
+    assert attempt(table, ANN, SeatBot(EASY, 1)) == "seat_taken"
+    staked = opened(settings(stake_coins=1))
+    assert attempt(staked, ANN, SeatBot(EASY)) == "NO_BOTS_AT_STAKED_TABLE R12.7"
 
 
 def test_C06_no_moves_before_the_deal_and_after_the_end() -> None:

@@ -63,28 +63,6 @@ def test_a_copy_is_equal_and_independent(wanted: Any, seed: int, commands: int) 
     assert after == before
 
 
-@BOUNDED
-@given(wanted=combinations, seed=seeds, commands=st.integers(1, 60))
-def test_a_trial_whose_events_were_stored_is_the_match_that_their_records_make(
-    wanted: Any, seed: int, commands: int
-) -> None:
-    table = dealt_by_seed(wanted, seed)
-    chance = random.Random(seed)
-    for _ in range(commands):
-        if table.match.phase != PHASE_PLAYING:
-            return
-        before = table.match.copy()
-        before.requests = dict(table.match.requests)
-        trial = before.trial()
-        events = table.store(step(table, chance))
-        for event in events:
-            trial.fold_event(event)
-        trial.stored(before, table.records[-len(events) :])
-        assert trial.clock_us == table.match.clock_us
-        apart = {"_clock_record": None}  # another one of the same time
-        assert state_of(trial) | apart == state_of(table.match) | apart
-
-
 # --- logs that were changed ---------------------------------------------------------------------
 
 
@@ -236,6 +214,16 @@ def test_an_event_of_no_kind_is_corrupt(at: int) -> None:
     records[at] = Record(match_id=records[0].match_id, version=at + 1)
     with pytest.raises(CorruptLogError):
         fold(records)
+
+
+@pytest.mark.parametrize("match_id", [bytes(16), bytes(15), b""])
+def test_the_records_of_a_match_have_its_id_from_the_first_on(match_id: bytes) -> None:
+    first = Record.FromString(a_match(1)[0].SerializeToString())
+    own = Match(first.match_id)
+    own.apply(first)
+    first.match_id = match_id
+    with pytest.raises(CorruptLogError):
+        Match(own.match_id).apply(first)
 
 
 def test_a_record_of_another_match_is_corrupt() -> None:

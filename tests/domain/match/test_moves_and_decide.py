@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from domain.cards import CARDS, cards_in
+from domain.match.commands import Play
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.moves import legal_moves
@@ -23,7 +24,7 @@ from tests.domain.random_play import (
     step,
     transfer,
 )
-from tests.domain.tables import PASS, TAKE, Table, settings
+from tests.domain.tables import PASS, TAKE, Table, settings, sitting
 
 NO_SUCH_CARDS = (0, 53, 1000)
 
@@ -82,7 +83,7 @@ def assert_agreement(match: Match) -> None:
         for move in every_move(match):
             version = match.version
             expected = move.SerializeToString() in listed or may_be_tried(match, seat, move)
-            accepted = not isinstance(decide(match, seat, move), Refusal)
+            accepted = not isinstance(decide(match, sitting(seat), Play(move)), Refusal)
             assert accepted == expected, f"seat {seat}, version {version}: {move}"
             assert match.version == version, "deciding changes nothing"
 

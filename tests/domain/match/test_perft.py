@@ -26,11 +26,13 @@ from typing import Any
 
 import pytest
 
+from domain.match.commands import Play
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.moves import legal_moves
+from domain.match.outcome import Outcome
 from tests.domain.random_play import challenge, dealt_by_seed, moves_in
-from tests.domain.tables import Table, accepted, settings
+from tests.domain.tables import Table, settings, sitting
 
 with (Path(__file__).parent / "perft.tsv").open() as lines:
     ROWS = list(csv.DictReader(lines, delimiter="\t"))
@@ -49,10 +51,9 @@ def perft(match: Match, depth: int) -> int:
             count += len(moves)
             continue
         for move in moves:
-            twin = match.copy()
-            for event in accepted(decide(match, seat, move)):
-                twin.fold_event(event)
-            count += perft(twin, depth - 1)
+            outcome = decide(match, sitting(seat), Play(move))
+            assert isinstance(outcome, Outcome)
+            count += perft(outcome.after, depth - 1)
     return count
 
 

@@ -10,18 +10,18 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc import aio
 
-from domain.match import seating
+from domain.match.commands import Actor, Command, OpenTable, Play, TakeSeat, by_player
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
 from domain.match.view import seats_in, table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
-from durak.v1.events_pb2 import Event, LeftReason, Outcome
+from durak.v1.events_pb2 import LeftReason, Outcome
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import DefendMove, Move, Phase, TakeMove
 from eventstore import EventStore, TransferKind
-from service.matches.commands import table_id
+from service.ids import table_id
 from tests.service.frame import answer_of
 from tests.service.playing import (
     Clock,
@@ -194,32 +194,24 @@ def draw_seed(request_id: str) -> bytes:
     as easy bots, is a draw."""
     for number in range(1000):
         seed = sha256(number.to_bytes(4)).digest()
-        match = Match()
-        match.match_id = table_id(UUID(request_id).bytes, "ann")
-        opening = seating.open_table(
-            staked(),
-            start_series=False,
-            match_id=match.match_id,
-            owner_id="ann",
-            server_seed=seed,
-            idle_limit_seconds=86_400,
-        )
-        _fold(match, opening)
+        match = Match(table_id(UUID(request_id).bytes, "ann"))
+        match = after(match, by_player("ann"), OpenTable(staked(), seed, 86_400))
         for seat, name in enumerate(("ann", "bob")):
-            _fold(match, seating.take_seat(match, name, name, seat, b""))
+            match = after(match, by_player(name), TakeSeat(name, seat))
         while match.phase == Phase.PHASE_PLAYING:
             (seat, *_) = seats_in(match.on_clock())
-            _fold(match, decide(match, seat, easy_move(table_view(match, seat))))
+            mover = by_player(("ann", "bob")[seat])
+            match = after(match, mover, Play(easy_move(table_view(match, seat))))
         assert match.result is not None
         if match.result.outcome == Outcome.OUTCOME_DRAW:
             return seed
     raise AssertionError("easy bots never draw")
 
 
-def _fold(match: Match, events: list[Event] | Refusal) -> None:
-    assert not isinstance(events, Refusal)
-    for event in events:
-        match.fold_event(event)
+def after(match: Match, actor: Actor, command: Command) -> Match:
+    outcome = decide(match, actor, command)
+    assert not isinstance(outcome, Refusal)
+    return outcome.after
 
 
 async def test_C21_R12_5_a_draw_gives_all_stakes_back_once_however_often_it_is_tried(
@@ -227,7 +219,7 @@ async def test_C21_R12_5_a_draw_gives_all_stakes_back_once_however_often_it_is_t
 ) -> None:
     request_id = new_id()
     seed = draw_seed(request_id)
-    monkeypatch.setattr("service.matches.live_match.secrets.token_bytes", lambda _: seed)
+    monkeypatch.setattr("service.matches.commands.secrets.token_bytes", lambda _: seed)
     replica = await playing.replica()
     players = await people(playing, replica, 2)
     match_id = (await players[0].open(staked(), request_id)).match_id

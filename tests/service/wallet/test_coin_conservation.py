@@ -31,7 +31,7 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from eventstore import EmbeddedPostgres
-from service.matches.commands import rematch_id, table_id
+from service.ids import rematch_id, table_id
 from tests.conftest import TEMPLATE, execute
 from tests.service.wallet.coin_machine import House, Request, Trouble
 
@@ -66,7 +66,7 @@ class CoinConservation(RuleBasedStateMachine):
         self._granted: dict[str, int] = {}
         self._patch = pytest.MonkeyPatch()
         # One seed is enough for all: with the id of the match it makes another deck for each.
-        self._patch.setattr("service.matches.live_match.secrets.token_bytes", bytes)
+        self._patch.setattr("service.matches.commands.secrets.token_bytes", bytes)
         self._runner = asyncio.Runner()
         self._database = f"test_{uuid4().hex}"
         self._admin = self.postgres.owner_dsn("postgres")

@@ -57,17 +57,17 @@ class Config(BaseSettings):
     """Timeout for reading the keys."""
     token_leeway_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
     """Accepted difference between the clocks of the issuer and the service."""
-    token_cache_size: Count = 20_000
+    token_cache_size_max: Count = 20_000
     """Maximum number of verified tokens in the cache."""
 
     # Limits of the calls.
-    receive_limit_bytes: Count = 64 * 1024
+    receive_bytes_max: Count = 64 * 1024
     """Maximum size of a message from a client."""
-    metadata_limit_bytes: Count = 16 * 1024
+    metadata_bytes_max: Count = 16 * 1024
     """Maximum size of the metadata from a client."""
-    connection_streams_limit: Count = 1_000
+    connection_streams_max: Count = 1_000
     """Maximum number of concurrent calls on one connection."""
-    calls_limit: Count = 2_000
+    calls_max: Count = 2_000
     """Maximum number of concurrent unary calls and session commands in total. More are refused
     with OVERLOADED."""
     caller_calls_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 100.0
@@ -77,19 +77,19 @@ class Config(BaseSettings):
     """Number of calls that one caller may make in a burst after a pause."""
     seat_bot_calls: Count = 10
     """Number of calls that one SeatBot counts as, because the bot then plays without calls."""
-    callers_remembered: Count = 100_000
+    callers_remembered_max: Count = 100_000
     """Maximum number of callers whose rate is tracked. The least recently active is dropped
     first."""
-    caller_watches_limit: Count = 32
+    caller_watches_max: Count = 32
     """Maximum number of open watches and sessions of one caller. More are refused with
     TOO_MANY_WATCHES."""
-    caller_tables_limit: Count = 16
+    caller_tables_max: Count = 16
     """Maximum number of tables, including rematches, that one player has opened and that still
     wait for players. More are refused with TOO_MANY_TABLES. Replicas that accept tables at the same
     moment can exceed it slightly."""
-    watches_limit: Count = 20_000
+    watches_max: Count = 20_000
     """Maximum number of open watches and sessions in total. More are refused with OVERLOADED."""
-    public_calls_limit: Count = 64
+    public_calls_max: Count = 64
     """Maximum number of concurrent unary calls without a token (practice, rules). More are refused
     with OVERLOADED."""
     public_calls_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 20.0
@@ -98,11 +98,11 @@ class Config(BaseSettings):
     public_calls_burst: Count = 100
     """Number of calls without a token that one network address may make in a burst after a
     pause."""
-    practice_attempts_remembered: Count = 1_000
+    practice_attempts_remembered_max: Count = 1_000
     """Maximum number of puzzle attempts whose outcome is cached."""
-    rule_sheets_remembered: Count = 512
+    rule_sheets_remembered_max: Count = 512
     """Maximum number of rule sheets in the cache, counting each language."""
-    public_streams_limit: Count = 256
+    public_streams_max: Count = 256
     """Maximum number of open streams without a token (health, reflection) in total. More are
     refused with OVERLOADED."""
 
@@ -112,43 +112,43 @@ class Config(BaseSettings):
     keepalive_timeout_seconds: Seconds = 20.0
     """Time to wait for the reply to a keepalive ping. Then the connection and its calls are
     closed."""
-    client_ping_least_seconds: Seconds = 10.0
+    client_ping_interval_seconds_min: Seconds = 10.0
     """Minimum interval between pings of a client. The guide for game clients recommends 30
     seconds."""
 
     # Readiness and shutdown.
     readiness_interval_seconds: Seconds = 2.0
     """Interval of the readiness check of the database."""
-    drain_seconds: Seconds = 10.0
+    drain_seconds_max: Seconds = 10.0
     """Time that running commands get to finish when the service stops."""
     session_grace_seconds: Seconds = 2.0
     """Time that the running commands of a session get to finish when its token expires."""
 
     # Matches.
-    live_matches_limit: Count = 10_000
+    live_matches_max: Count = 10_000
     """Maximum number of matches in memory. The least recently used is dropped, and folded again
     when it is needed."""
-    conflict_retries: Count = 8
+    conflict_retries_max: Count = 8
     """Maximum number of times that a command is decided again because the match changed. Then it
     is refused with CONTENTION."""
-    watch_queue_events: Count = 256
+    watch_queue_events_max: Count = 256
     """Maximum number of events waiting for a slow watcher. Then the watch ends with
     SLOW_WATCHER."""
     watch_page_events: Count = 500
     """Number of events that a watch reads from the log per query while it catches up."""
-    session_requests_limit: Count = 64
+    session_requests_max: Count = 64
     """Maximum number of unanswered requests of a session. The service reads no more until it has
     answered some."""
-    heartbeat_seconds: Seconds = 15.0
+    heartbeat_interval_seconds: Seconds = 15.0
     """Interval of heartbeats on a watch without events."""
     idle_limit_seconds: Annotated[int, Field(gt=0, le=31_536_000)] = 86_400
     """Time that a table without a timer waits for a move, and any table for its last player
     (R10.8)."""
-    sweep_interval_seconds: Seconds = 1.0
+    deadline_scan_interval_seconds: Seconds = 1.0
     """Interval of the search for matches with an expired deadline."""
-    sweep_grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
+    deadline_scan_grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
     """Time after a deadline in which only the replica with the match in memory acts."""
-    sweep_batch_matches: Count = 200
+    deadline_scan_batch_matches: Count = 200
     """Maximum number of matches per search. If there are more, the next search follows
     immediately."""
 
@@ -159,7 +159,7 @@ class Config(BaseSettings):
     # Disputes.
     dispute_window_seconds: Annotated[int, Field(gt=0, le=31_536_000)] = 604_800
     """Time after the end of a match in which its players can open a dispute."""
-    dispute_open_limit: Annotated[int, Field(gt=0, le=100)] = 3
+    open_disputes_max: Annotated[int, Field(gt=0, le=100)] = 3
     """Maximum number of undecided disputes of one player about one match. More are refused with
     TOO_MANY_DISPUTES."""
 
@@ -183,36 +183,36 @@ class Config(BaseSettings):
     """Time that a bot waits before it moves, so that human players can follow."""
     bot_turn_seconds: Seconds = 5.0
     """Time after which another replica makes the move of a bot."""
-    bot_think_seconds: Seconds = 4.0
+    bot_think_seconds_max: Seconds = 4.0
     """Maximum time for the move of a hard bot, including the time in the queue. Then it moves like
     a normal bot."""
 
     # Worker processes for hard bots and reviews.
-    thinking_processes: Annotated[int, Field(gt=0, le=64)] = 2
+    worker_processes: Annotated[int, Field(gt=0, le=64)] = 2
     """Number of worker processes. They run at a lower priority than the process that answers
     calls."""
-    thoughts_limit: Count = 64
+    worker_tasks_max: Count = 64
     """Maximum number of running and waiting tasks of the workers. Beyond it a hard bot moves like a
     normal bot and a review is refused with OVERLOADED."""
-    reviews_limit: Count = 2
+    reviews_max: Count = 2
     """Maximum number of concurrent reviews. More are refused with OVERLOADED."""
-    review_positions: Count = 50_000
+    review_positions_max: Count = 50_000
     """Maximum number of positions that the solver visits before and after each move of a
     review."""
-    review_seconds: Seconds = 8.0
+    review_seconds_max: Seconds = 8.0
     """Maximum time for a review. The remaining moves are reported as undecided."""
 
     # Coins.
     opening_balance_coins: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000
     """Coins that each player gets when their account is created, on the first use of coins."""
-    grant_limit_coins: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
+    grant_coins_max: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
     """Maximum number of coins in one grant of an operator."""
 
     # Standings. A change of the rating values affects matches counted later. `durak rebuild` counts
     # all matches again.
     rating_initial_points: Points = 1_000
     """The rating of a player before the first match."""
-    rating_match_points: Annotated[int, Field(gt=0, le=1_000)] = 32
+    rating_match_points_max: Annotated[int, Field(gt=0, le=1_000)] = 32
     """Maximum number of points that a player gains or loses in one match."""
     rating_scale_points: Annotated[int, Field(gt=0, le=100_000)] = 400
     """Rating difference that gives a 10:1 expected score."""
@@ -222,7 +222,7 @@ class Config(BaseSettings):
     """The rating of normal bots."""
     rating_hard_bot_points: Points = 1_200
     """The rating of hard bots."""
-    rating_bot_day_points: Annotated[int, Field(ge=0, le=1_000_000)] = 50
+    rating_bot_day_points_max: Annotated[int, Field(ge=0, le=1_000_000)] = 50
     """Maximum number of points that a player can win against bots on one day (UTC)."""
     standings_interval_seconds: Seconds = 1.0
     """Interval at which ended matches are counted."""

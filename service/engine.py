@@ -35,7 +35,7 @@ class Engine:
         self.matches = LiveMatches(store, config, now_us)
         self.watches = Watches(self.matches, config)
         self.commands = Commands(self.matches, limits)
-        self.thinkers = Thinkers(config.thinking_processes, config.thoughts_limit)
+        self.thinkers = Thinkers(config.worker_processes, config.worker_tasks_max)
         reviews = Reviews(self.matches, self.thinkers)
         self.servicer = MatchService(
             self.matches, self.commands, self.watches, reviews, limits, failed_calls

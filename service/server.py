@@ -4,7 +4,7 @@
         aio.insecure_channel(server.address)
 
 Stopping: the readiness goes first; watches and sessions end with DRAINING and new calls are refused
-with it; running commands get `drain_seconds`; then the port closes, what is being stored is
+with it; running commands get `drain_seconds_max`; then the port closes, what is being stored is
 finished, the store and the embedded Postgres are let go of, and the last traces are sent.
 """
 
@@ -151,7 +151,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         engine.start()
         stack.push_async_callback(engine.stop)
         await server.start()
-        stack.push_async_callback(_drain, server, interceptor, health, config.drain_seconds)
+        stack.push_async_callback(_drain, server, interceptor, health, config.drain_seconds_max)
         await stack.enter_async_context(_checkpoints(store, config, telemetry))
         scorekeeper = Scorekeeper(store, config)
         await stack.enter_async_context(_working(scorekeeper.run(), "standings"))
@@ -164,10 +164,10 @@ def add_public_services(config: Config, server: aio.Server) -> None:
     """What anyone may call without a token; each address has one allowance for all of it."""
     public_calls = PublicCalls(config)
     sheets = RuleSheets(
-        idle_limit_seconds=config.idle_limit_seconds, remembered=config.rule_sheets_remembered
+        idle_limit_seconds=config.idle_limit_seconds, remembered=config.rule_sheets_remembered_max
     )
     add_RulesServiceServicer_to_server(RulesService(sheets, public_calls), server)
-    puzzles = Puzzles(attempts_remembered=config.practice_attempts_remembered)
+    puzzles = Puzzles(attempts_remembered=config.practice_attempts_remembered_max)
     practice = PracticeService(puzzles, PracticeTexts(), public_calls)
     add_PracticeServiceServicer_to_server(practice, server)
 
@@ -226,7 +226,7 @@ def _authenticator(config: Config, keys: KeySource) -> Authenticator:
         issuer=config.token_issuer,
         audience=config.token_audience,
         leeway_seconds=config.token_leeway_seconds,
-        cache_size=config.token_cache_size,
+        cache_size=config.token_cache_size_max,
     )
 
 
@@ -244,16 +244,16 @@ async def _database(config: Config, stack: AsyncExitStack) -> tuple[str, Embedde
 def _options(config: Config) -> list[tuple[str, int]]:
     """Channel arguments; see grpc/impl/channel_arg_names.h."""
     return [
-        ("grpc.max_receive_message_length", config.receive_limit_bytes),
-        ("grpc.max_metadata_size", config.metadata_limit_bytes),
-        ("grpc.absolute_max_metadata_size", config.metadata_limit_bytes),
-        ("grpc.max_concurrent_streams", config.connection_streams_limit),
+        ("grpc.max_receive_message_length", config.receive_bytes_max),
+        ("grpc.max_metadata_size", config.metadata_bytes_max),
+        ("grpc.absolute_max_metadata_size", config.metadata_bytes_max),
+        ("grpc.max_concurrent_streams", config.connection_streams_max),
         ("grpc.keepalive_time_ms", _milliseconds(config.keepalive_interval_seconds)),
         ("grpc.keepalive_timeout_ms", _milliseconds(config.keepalive_timeout_seconds)),
         ("grpc.keepalive_permit_without_calls", 1),
         (
             "grpc.http2.min_recv_ping_interval_without_data_ms",
-            _milliseconds(config.client_ping_least_seconds),
+            _milliseconds(config.client_ping_interval_seconds_min),
         ),
         # Windows stay at 64 KiB. Grown to the speed of the line, each session that we have stopped
         # reading could make us keep more than 10 MB.

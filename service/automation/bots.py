@@ -110,7 +110,7 @@ class BotRunner:
             return bots.choose_move(level, view, history, seed)
         try:
             move = await self._thinkers.think(
-                self._matches.config.bot_think_seconds,
+                self._matches.config.bot_think_seconds_max,
                 choose_move,
                 level,
                 view.SerializeToString(),

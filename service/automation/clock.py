@@ -38,18 +38,18 @@ class Sweeper:
         while True:
             full = False
             try:
-                full = await self.sweep() == config.sweep_batch_matches
+                full = await self.sweep() == config.deadline_scan_batch_matches
             except StoreError as error:
                 _log.warning("sweep failed", error=type(error).__name__)
             if not full:
-                await asyncio.sleep(config.sweep_interval_seconds)
+                await asyncio.sleep(config.deadline_scan_interval_seconds)
 
     async def sweep(self) -> int:
         """Look at the matches that are overdue; how many were found."""
         config = self._matches.config
-        grace_us = round(config.sweep_grace_seconds * MICROSECONDS)
+        grace_us = round(config.deadline_scan_grace_seconds * MICROSECONDS)
         due = await self._matches.store.due(
-            to_datetime(self._matches.now_us() - grace_us), config.sweep_batch_matches
+            to_datetime(self._matches.now_us() - grace_us), config.deadline_scan_batch_matches
         )
         await asyncio.gather(*(self.look(found.stream_id.bytes) for found in due))
         return len(due)

@@ -80,7 +80,7 @@ def _transfer_line(transfer: api.Transfer, translate: Translate) -> str:
 @click.argument("coins", type=click.IntRange(min=1))
 @with_connection("operator")
 def grant_command(*, connection: Connection, player: str, coins: int) -> None:
-    """Issue COINS to PLAYER, as an operator; DURAK_GRANT_LIMIT_COINS is the most at once."""
+    """Issue COINS to PLAYER, as an operator; DURAK_GRANT_COINS_MAX is the most at once."""
     translate = translator(connection.language)
     click.echo(balance_line(asyncio.run(_granted(connection, player, coins)), translate))
 

@@ -27,8 +27,7 @@ _RESULTS: Final = {
 _GAVE_AWAY: Final = ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
 _UNDECIDED: Final = ReviewVerdict.REVIEW_VERDICT_UNDECIDED
 _REVIEW_SECONDS: Final = 30.0
-"""How long the answer may take: more than the solver has (DURAK_REVIEW_SECONDS), as others may be
-before us."""
+"""Timeout of the call: longer than a review takes (DURAK_REVIEW_SECONDS_MAX), as it may queue."""
 _HEADS: Final = ("version", "player", "move", "result", "better")
 
 

@@ -57,7 +57,7 @@ class DisputeService(api_grpc.DisputeServiceServicer):
             window = self._config.dispute_window_seconds
             return disputing.open_dispute(facts, player_id, opened, system_now_us(), window)
 
-        room = DisputeRoom(_UNDECIDED, self._config.dispute_open_limit)
+        room = DisputeRoom(_UNDECIDED, self._config.open_disputes_max)
         event = api.DisputeEvent(opened=opened)
         step = Step(target, request_id, event, decide, room=room)
         return api.OpenDisputeResponse(dispute=await self._disputes.take(step, match, call))

@@ -208,7 +208,7 @@ class LiveMatch:
         if not self._loaded and not envelope.opens:
             await self.catch_up()
             is_newest = True
-        for _ in range(1 + self._matches.config.conflict_retries):
+        for _ in range(1 + self._matches.config.conflict_retries_max):
             if envelope.request_id in self.match.requests:
                 answered = await self._as_answered(envelope)
                 if answered is not None:

@@ -65,7 +65,7 @@ class LiveMatches:
         self.bot_turn_us = round(config.bot_turn_seconds * MICROSECONDS)
         self.loop = asyncio.get_running_loop()
         self.counters = Counters()
-        self.openings = Openings(store, config.caller_tables_limit)
+        self.openings = Openings(store, config.caller_tables_max)
         self.observers: list[Observer] = []
         self._matches: OrderedDict[bytes, LiveMatch] = OrderedDict()
 
@@ -81,7 +81,7 @@ class LiveMatches:
         if live is not None:
             self._matches.move_to_end(match_id)
             return live
-        if len(self._matches) >= self.config.live_matches_limit:
+        if len(self._matches) >= self.config.live_matches_max:
             self._make_room()
         live = self._matches[match_id] = LiveMatch(match_id, self)
         self.counters.loads += 1

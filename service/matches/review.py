@@ -51,7 +51,7 @@ class Reviews:
             if live.match.phase != Phase.PHASE_ENDED:
                 raise refuse(reasons.ERROR_REASON_MATCH_NOT_ENDED, match_id=name)
             stream_id = live.stream_id
-        is_full = len(self._callers) >= self._matches.config.reviews_limit
+        is_full = len(self._callers) >= self._matches.config.reviews_max
         if is_full or caller.subject in self._callers:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self._callers.add(caller.subject)
@@ -65,15 +65,15 @@ class Reviews:
 
     async def _judge(self, records: list[bytes]) -> list[api.ReviewedMove]:
         config = self._matches.config
-        end = time.monotonic() + config.review_seconds
-        found = await self._thinkers.think(config.review_seconds, find_endings, records)
+        end = time.monotonic() + config.review_seconds_max
+        found = await self._thinkers.think(config.review_seconds_max, find_endings, records)
         judged = []
         # The last moves come first: they are the easiest, and every one of them shall be decided.
         for played in reversed(found):
             left = end - time.monotonic()
             try:
                 verdict = await self._thinkers.think(
-                    left, judge_move, played, config.review_positions
+                    left, judge_move, played, config.review_positions_max
                 )
             except LateThoughtError:
                 verdict = MoveReview()

@@ -67,7 +67,7 @@ class Session:
         self._watches = watches
         self._limits = limits
         self._failed_calls = failed_calls
-        self._requests_limit = watches.config.session_requests_limit
+        self._requests_limit = watches.config.session_requests_max
         self._pause_seconds = min(limits.interval_seconds, _LONGEST_PAUSE_SECONDS)
         self._call = call
         self._out: deque[tuple[bytes, bool]] = deque()  # messages, and whether each is an answer

@@ -185,7 +185,7 @@ class Watch:
         if self._include_views:
             self._put(self._queued_version, views.encoded(viewer))
         self._is_over = views.match.phase == PHASE_ENDED
-        if len(self._queue) > self._watches.config.watch_queue_events:
+        if len(self._queue) > self._watches.config.watch_queue_events_max:
             self._cut_off()
 
     # --- from the log to live -------------------------------------------------------------------
@@ -259,5 +259,5 @@ class Watch:
             )
         self._used = False
         self._timer = self._watches.matches.loop.call_later(
-            self._watches.config.heartbeat_seconds, self._beat
+            self._watches.config.heartbeat_interval_seconds, self._beat
         )

@@ -17,7 +17,7 @@ class PublicCalls:
     def __init__(self, config: Config) -> None:
         """Allow what `public_calls_per_second` and `public_calls_burst` say."""
         self._rate = RateLimit(
-            config.public_calls_per_second, config.public_calls_burst, config.callers_remembered
+            config.public_calls_per_second, config.public_calls_burst, config.callers_remembered_max
         )
 
     def admit(self, context: aio.ServicerContext[Any, Any]) -> None:

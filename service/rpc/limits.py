@@ -71,13 +71,13 @@ class Limits:
 
     def __init__(self, config: Config) -> None:
         self._rate = RateLimit(
-            config.caller_calls_per_second, config.caller_calls_burst, config.callers_remembered
+            config.caller_calls_per_second, config.caller_calls_burst, config.callers_remembered_max
         )
-        self._calls_limit = config.calls_limit
-        self._watches_limit = config.watches_limit
-        self._caller_watches_limit = config.caller_watches_limit
-        self._public_calls_limit = config.public_calls_limit
-        self._public_streams_limit = config.public_streams_limit
+        self._calls_max = config.calls_max
+        self._watches_max = config.watches_max
+        self._caller_watches_max = config.caller_watches_max
+        self._public_calls_max = config.public_calls_max
+        self._public_streams_max = config.public_streams_max
         self._watches_by_caller: dict[str, int] = {}
         self.calls = 0
         """Unary calls and commands of sessions that are running."""
@@ -96,7 +96,7 @@ class Limits:
 
     def begin_call(self, caller: str) -> None:
         """Count a unary call, or a command of a session. Refused: RATE_LIMITED, OVERLOADED."""
-        if self.calls >= self._calls_limit:
+        if self.calls >= self._calls_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self._spend(caller)
         self.calls += 1
@@ -117,10 +117,10 @@ class Limits:
 
     def begin_watch(self, caller: str) -> None:
         """Count a watch, or a session. Refused: RATE_LIMITED, TOO_MANY_WATCHES, OVERLOADED."""
-        if self.watches >= self._watches_limit:
+        if self.watches >= self._watches_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         own = self._watches_by_caller.get(caller, 0)
-        if own >= self._caller_watches_limit:
+        if own >= self._caller_watches_max:
             raise refuse(reasons.ERROR_REASON_TOO_MANY_WATCHES, quota="watches")
         self._spend(caller)
         self._watches_by_caller[caller] = own + 1
@@ -138,7 +138,7 @@ class Limits:
 
     def begin_public_call(self) -> None:
         """Count a unary call of a caller without a token. Refused: OVERLOADED."""
-        if self.public_calls >= self._public_calls_limit:
+        if self.public_calls >= self._public_calls_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self.public_calls += 1
 
@@ -148,7 +148,7 @@ class Limits:
 
     def begin_public_stream(self) -> None:
         """Count a stream of a caller without a token. Refused: OVERLOADED."""
-        if self.public_streams >= self._public_streams_limit:
+        if self.public_streams >= self._public_streams_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self.public_streams += 1
 

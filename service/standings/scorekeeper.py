@@ -81,14 +81,14 @@ def numbers_of(config: Config) -> RatingSettings:
     """The numbers of the rating as they are set."""
     return RatingSettings(
         initial_points=config.rating_initial_points,
-        match_points=config.rating_match_points,
+        match_points=config.rating_match_points_max,
         scale_points=config.rating_scale_points,
         bot_points={
             BotLevel.BOT_LEVEL_EASY: config.rating_easy_bot_points,
             BotLevel.BOT_LEVEL_NORMAL: config.rating_normal_bot_points,
             BotLevel.BOT_LEVEL_HARD: config.rating_hard_bot_points,
         },
-        bot_day_points=config.rating_bot_day_points,
+        bot_day_points=config.rating_bot_day_points_max,
     )
 
 

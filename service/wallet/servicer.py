@@ -70,7 +70,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         self, request: api.GrantCoinsRequest, context: Context
     ) -> api.GrantCoinsResponse:
         """Issue coins to a player, once for each request id of an operator."""
-        request_id = requests.grant_coins(request, self._config.grant_limit_coins)
+        request_id = requests.grant_coins(request, self._config.grant_coins_max)
         operator_id = current_call().caller.subject
         await self._open_account(request.player_id)  # a grant comes on top of it
         try:

@@ -44,13 +44,13 @@ class LateThoughtError(NoThoughtError):
 class Thinkers:
     """A few processes that have one thought at a time each, first come, first served."""
 
-    def __init__(self, processes: int, thoughts_limit: int) -> None:
+    def __init__(self, processes: int, worker_tasks_max: int) -> None:
         """At most so many processes, and so many thoughts running and waiting.
 
         The processes start with `warm`, or with the first thought.
         """
         self._processes = processes
-        self._thoughts_limit = thoughts_limit
+        self._worker_tasks_max = worker_tasks_max
         self._thoughts: set[Future[Any]] = set()
         self._starting: asyncio.Task[ProcessPoolExecutor] | None = None
         self._end, self._lifeline = lifeline()
@@ -77,7 +77,7 @@ class Thinkers:
         for _ in range(2):
             pool = await self._pool()
             self._thoughts = {thought for thought in self._thoughts if not thought.done()}
-            if len(self._thoughts) >= self._thoughts_limit:
+            if len(self._thoughts) >= self._worker_tasks_max:
                 raise NoThoughtError("too many thoughts wait")
             try:
                 thought = pool.submit(_think, time.monotonic() + seconds, function, arguments)

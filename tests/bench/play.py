@@ -191,7 +191,7 @@ async def _serve(folder: str) -> None:
         listen_port=0,
         data_dir=Path(folder),
         caller_calls_per_second=0,
-        caller_tables_limit=10_000,  # two players open many tables at the same time
+        caller_tables_max=10_000,  # two players open many tables at the same time
         log_level="warning",
     )
     configure_logging(config)

@@ -309,7 +309,7 @@ async def fuzzed(database: Database, folder: Path) -> AsyncIterator[Fuzzed]:
         data_dir=folder,
         database_url=SecretStr(database.app_dsn),
         caller_calls_per_second=0,
-        caller_tables_limit=10_000,
+        caller_tables_max=10_000,
         log_level="error",
     )
     async with running(config) as server, aio.insecure_channel(server.address) as channel:

@@ -170,7 +170,7 @@ async def framed(
         access=ACCESS,
     )
     methods = Methods()
-    options = [("grpc.max_receive_message_length", config.receive_limit_bytes)]
+    options = [("grpc.max_receive_message_length", config.receive_bytes_max)]
     server = aio.server(interceptors=[interceptor], options=options)
     server.add_generic_rpc_handlers((_handlers(methods),))
     port = server.add_insecure_port("127.0.0.1:0")

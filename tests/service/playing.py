@@ -116,7 +116,7 @@ class Playing:
         self.stack = stack
 
     async def replica(self, now_us: Callable[[], int] = system_now_us, **settings: Any) -> Replica:
-        settings = {"caller_calls_per_second": 0, "sweep_interval_seconds": 0.1, **settings}
+        settings = {"caller_calls_per_second": 0, "deadline_scan_interval_seconds": 0.1, **settings}
         limits = StoreLimits(tail_interval_s=0.01, patience_s=2)
         store = await self.stack.enter_async_context(await EventStore.open(self.dsn, limits))
         replica = Replica(store, Config(**settings), now_us)

@@ -167,7 +167,7 @@ async def test_when_one_watcher_of_the_health_leaves_the_others_still_hear_of_it
 async def test_little_is_kept_of_what_a_client_sends_that_does_not_read(
     database: Database, tmp_path: Path
 ) -> None:
-    settings = config(database, tmp_path, session_requests_limit=1)
+    settings = config(database, tmp_path, session_requests_max=1)
     no_room = [("grpc.http2.lookahead_bytes", 1), ("grpc.http2.bdp_probe", 0)]
     garbage = b"\x0b" * 60_000
     async with (
@@ -186,7 +186,7 @@ async def test_little_is_kept_of_what_a_client_sends_that_does_not_read(
 
 
 async def test_refused_calls_do_not_use_up_a_connection(database: Database, tmp_path: Path) -> None:
-    settings = config(database, tmp_path, connection_streams_limit=10)
+    settings = config(database, tmp_path, connection_streams_max=10)
     async with running(settings) as server, client(server) as channel:
         match_id = await open_table(channel, metadata(server))
         play = api.PlayRequest(match_id=match_id, request_id=str(uuid4()))
@@ -201,7 +201,7 @@ async def test_refused_calls_do_not_use_up_a_connection(database: Database, tmp_
 async def test_streams_that_clients_leave_do_not_use_up_a_connection(
     database: Database, tmp_path: Path
 ) -> None:
-    settings = config(database, tmp_path, connection_streams_limit=20)
+    settings = config(database, tmp_path, connection_streams_max=20)
     async with running(settings) as server, client(server) as channel:
         stub: Any = MatchServiceStub(channel)
         match_id = await open_table(channel, metadata(server))
@@ -322,7 +322,7 @@ def test_settings_are_checked() -> None:
         {"tls_key": Path("key.pem")},
         {"listen_port": 65_536},
         {"trace_sample_ratio": 1.5},
-        {"drain_seconds": 0},
+        {"drain_seconds_max": 0},
         {"no_such_setting": 1},
     ):
         with pytest.raises(ValidationError):

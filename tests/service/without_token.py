@@ -45,7 +45,7 @@ async def public_services(folder: Path, **settings: Any) -> AsyncIterator[aio.Ch
         session_grace_seconds=config.session_grace_seconds,
         log_calls=False,
     )
-    options = [("grpc.max_receive_message_length", config.receive_limit_bytes)]
+    options = [("grpc.max_receive_message_length", config.receive_bytes_max)]
     server = aio.server(interceptors=[interceptor], options=options)
     add_public_services(config, server)
     port = server.add_insecure_port("127.0.0.1:0")

@@ -169,7 +169,7 @@ async def hard_table(player: Player) -> str:
 
 
 async def test_a_match_goes_on_when_thinking_processes_are_killed(playing: Playing) -> None:
-    replica = await playing.replica(thinking_processes=1, bot_think_seconds=LONG_S)
+    replica = await playing.replica(worker_processes=1, bot_think_seconds_max=LONG_S)
     ann = await playing.player(replica, "ann")
     match_id = await hard_table(ann)
     kills = 0
@@ -185,7 +185,7 @@ async def test_a_match_goes_on_when_thinking_processes_are_killed(playing: Playi
 
 
 async def test_a_bot_that_gets_no_thought_moves_as_a_normal_one(playing: Playing) -> None:
-    replica = await playing.replica(bot_think_seconds=0.000_001)
+    replica = await playing.replica(bot_think_seconds_max=0.000_001)
     ann = await playing.player(replica, "ann")
     match_id = await hard_table(ann)
     async for _ in rest_of(ann.watch(match_id)):
@@ -237,7 +237,7 @@ async def commands_ms(players: list[Player], number: int) -> float:
 
 async def test_commands_are_as_quick_beside_fifty_hard_bots(playing: Playing) -> None:
     """Thinking on the loop or in threads makes them ten times slower and more; see tests/bench."""
-    replica = await playing.replica(bot_think_seconds=LONG_S)
+    replica = await playing.replica(bot_think_seconds_max=LONG_S)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     await commands_ms(players, 20)
     alone = await commands_ms(players, 100)

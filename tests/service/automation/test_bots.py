@@ -78,7 +78,7 @@ async def test_R14_3_normal_bots_play_a_match_to_its_end(playing: Playing) -> No
 async def test_R14_4_hard_bots_play_a_match_to_its_end(
     playing: Playing, settings: dict[str, Any]
 ) -> None:
-    replica = await playing.replica(bot_think_seconds=RESULT_S)
+    replica = await playing.replica(bot_think_seconds_max=RESULT_S)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open(table_of(2, **settings))).match_id
     for _ in range(2):
@@ -110,7 +110,7 @@ async def test_bots_of_a_tricky_table_play_to_the_end(playing: Playing) -> None:
 
 
 async def test_C14_another_replica_takes_over_the_bots_of_one_that_died(playing: Playing) -> None:
-    settings: dict[str, Any] = {"bot_turn_seconds": 0.2, "sweep_grace_seconds": 0.1}
+    settings: dict[str, Any] = {"bot_turn_seconds": 0.2, "deadline_scan_grace_seconds": 0.1}
     first = await playing.replica(bot_delay_seconds=60, **settings)
     ann = await playing.player(first, "ann")
     match_id = (await ann.open(table_of(3))).match_id
@@ -128,7 +128,8 @@ async def test_C14_another_replica_takes_over_the_bots_of_one_that_died(playing:
 
 async def test_several_replicas_move_each_bot_once(playing: Playing) -> None:
     replicas = [
-        await playing.replica(bot_turn_seconds=0.01, sweep_grace_seconds=0) for _ in range(2)
+        await playing.replica(bot_turn_seconds=0.01, deadline_scan_grace_seconds=0)
+        for _ in range(2)
     ]
     ann = await playing.player(replicas[0], "ann")
     match_id = (await ann.open(table_of(2))).match_id

@@ -119,7 +119,9 @@ async def test_C14_R10_5_a_deadline_outlives_the_replica_that_started_it(playing
 
 async def test_a_deadline_acts_once_when_all_replicas_search_at_once(playing: Playing) -> None:
     clock = Clock()
-    replicas = [await playing.replica(now_us=clock, sweep_interval_seconds=600) for _ in range(3)]
+    replicas = [
+        await playing.replica(now_us=clock, deadline_scan_interval_seconds=600) for _ in range(3)
+    ]
     players = [await playing.player(replicas[0], name) for name in ("ann", "bob")]
     tables = [await seated(players, TIMED) for _ in range(5)]
     clock.advance(3)
@@ -133,7 +135,7 @@ async def test_a_deadline_acts_once_when_all_replicas_search_at_once(playing: Pl
 
 async def test_R10_8_a_table_that_does_not_fill_is_cancelled(playing: Playing) -> None:
     clock = Clock()
-    replica = await playing.replica(now_us=clock, sweep_interval_seconds=600)
+    replica = await playing.replica(now_us=clock, deadline_scan_interval_seconds=600)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open(UNTIMED)).match_id
     await ann.sit(match_id)
@@ -148,7 +150,7 @@ async def test_R10_8_a_table_that_does_not_fill_is_cancelled(playing: Playing) -
 
 async def test_R10_8_who_keeps_all_waiting_for_a_day_has_left(playing: Playing) -> None:
     clock = Clock()
-    replica = await playing.replica(now_us=clock, sweep_interval_seconds=600)
+    replica = await playing.replica(now_us=clock, deadline_scan_interval_seconds=600)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = await seated(players, UNTIMED)
     leader = players[0] if has_move(await players[0].get(match_id)) else players[1]
@@ -168,7 +170,7 @@ async def test_R10_8_who_keeps_all_waiting_for_a_day_has_left(playing: Playing) 
 
 async def test_an_ended_match_is_due_no_more(playing: Playing) -> None:
     clock = Clock()
-    replica = await playing.replica(now_us=clock, sweep_interval_seconds=600)
+    replica = await playing.replica(now_us=clock, deadline_scan_interval_seconds=600)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = await seated(players, TIMED)
     live = replica.engine.matches.get(UUID(match_id).bytes)

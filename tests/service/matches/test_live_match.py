@@ -55,7 +55,7 @@ async def test_two_replicas_play_one_match(playing: Playing) -> None:
 
 
 async def test_two_replicas_racing_on_one_match_lose_and_double_nothing(playing: Playing) -> None:
-    replicas = [await playing.replica(conflict_retries=200) for _ in range(2)]
+    replicas = [await playing.replica(conflict_retries_max=200) for _ in range(2)]
     settings = Settings()
     settings.CopyFrom(SETTINGS)
     settings.seats = 6
@@ -171,7 +171,7 @@ async def test_while_the_database_is_away_calls_are_told_so(playing: Playing) ->
 
 
 async def test_memory_holds_no_more_matches_than_set(playing: Playing) -> None:
-    replica = await playing.replica(live_matches_limit=4)
+    replica = await playing.replica(live_matches_max=4)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     tables = [await seated(players) for _ in range(8)]
     assert len(replica.engine.matches) <= 4
@@ -182,7 +182,7 @@ async def test_memory_holds_no_more_matches_than_set(playing: Playing) -> None:
 
 
 async def test_matches_in_use_are_not_dropped(playing: Playing) -> None:
-    replica = await playing.replica(live_matches_limit=2)
+    replica = await playing.replica(live_matches_max=2)
     ann = await playing.player(replica, "ann")
     watches = []
     for _ in range(2):
@@ -201,7 +201,7 @@ async def test_a_command_is_given_up_when_the_match_never_stands_still(playing: 
     bob = await playing.player(rival, "bob")
     match_id = (await bob.open()).match_id
     wire = await wire_to(playing)
-    replica = await playing.replica(conflict_retries=2)
+    replica = await playing.replica(conflict_retries_max=2)
     ann = await playing.player(replica, "ann")
     await ann.get(match_id)
     gate = asyncio.Lock()

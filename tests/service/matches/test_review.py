@@ -132,7 +132,7 @@ async def test_a_match_that_is_not_over_is_reviewed_for_nobody(
 async def test_what_the_time_does_not_suffice_for_is_said_to_be_undecided(playing: Playing) -> None:
     table = ending("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
     table.play("A: 6♥", "B: leave")
-    few = await playing.replica(review_positions=10)
+    few = await playing.replica(review_positions_max=10)
     enough = await playing.replica()
     match_id = await stored(few.store, table)
     [undecided] = (await review(await playing.player(few, "player-A"), match_id))[-1:]
@@ -145,7 +145,7 @@ async def test_what_the_time_does_not_suffice_for_is_said_to_be_undecided(playin
 
 
 async def test_one_review_at_a_time_for_each_caller(playing: Playing) -> None:
-    replica = await playing.replica(reviews_limit=2)
+    replica = await playing.replica(reviews_max=2)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = await seated(players)
     await play_out(players, match_id)

@@ -246,7 +246,7 @@ async def test_a_watch_of_a_session_can_be_ended(playing: Playing) -> None:
 
 
 async def test_requests_and_answers_outstanding_are_bounded(playing: Playing) -> None:
-    replica = await playing.replica(session_requests_limit=8)
+    replica = await playing.replica(session_requests_max=8)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
     running: list[int] = []
@@ -301,7 +301,7 @@ async def test_a_session_ends_when_the_service_drains_and_its_commands_are_answe
 
 
 async def test_a_slow_reader_loses_its_watches_one_by_one(playing: Playing) -> None:
-    replica = await playing.replica(watch_queue_events=4, session_requests_limit=4)
+    replica = await playing.replica(watch_queue_events_max=4, session_requests_max=4)
     ann = await playing.player(replica, "ann", is_slow=True)
     bob = await playing.player(replica, "bob")
     match_id = (await ann.open()).match_id

@@ -312,7 +312,9 @@ async def test_R12_5_a_table_that_is_cancelled_gives_the_stakes_back(playing: Pl
 
 async def test_R10_8_R12_5_the_clock_gives_the_stakes_back_too(playing: Playing) -> None:
     clock = Clock()
-    replicas = [await playing.replica(now_us=clock, sweep_interval_seconds=600) for _ in range(2)]
+    replicas = [
+        await playing.replica(now_us=clock, deadline_scan_interval_seconds=600) for _ in range(2)
+    ]
     players = await people(playing, replicas[0], 2)
     match_id = (await players[0].open(staked())).match_id
     await players[1].sit(match_id)

@@ -36,7 +36,7 @@ TOO_MANY = reasons.ERROR_REASON_TOO_MANY_TABLES
 
 
 async def people(playing: Playing, limit: int, *names: str) -> list[Player]:
-    replica = await playing.replica(caller_tables_limit=limit)
+    replica = await playing.replica(caller_tables_max=limit)
     return [await playing.player(replica, name) for name in names]
 
 
@@ -105,7 +105,7 @@ async def test_a_table_that_is_dealt_or_cancelled_makes_room(playing: Playing) -
 
 async def test_a_table_whose_time_is_up_makes_room(playing: Playing) -> None:
     clock = Clock()
-    replica = await playing.replica(now_us=clock, caller_tables_limit=1, idle_limit_seconds=60)
+    replica = await playing.replica(now_us=clock, caller_tables_max=1, idle_limit_seconds=60)
     ann = await playing.player(replica, "ann")
     live = replica.engine.matches.get(UUID((await ann.open()).match_id).bytes)
     clock.advance(61)
@@ -228,7 +228,7 @@ async def test_a_rematch_with_bots_alone_never_waits(playing: Playing) -> None:
 async def test_tables_older_than_the_column_count_once_the_lobby_is_rebuilt(
     playing: Playing, database: Database
 ) -> None:
-    replica = await playing.replica(caller_tables_limit=2)
+    replica = await playing.replica(caller_tables_max=2)
     ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = await ended([ann, bob])
     await again(bob, match_id)

@@ -167,7 +167,7 @@ async def test_a_watch_beyond_the_head_is_refused(playing: Playing) -> None:
 
 
 async def test_heartbeats_come_while_nothing_happens(playing: Playing) -> None:
-    replica = await playing.replica(heartbeat_seconds=0.05)
+    replica = await playing.replica(heartbeat_interval_seconds=0.05)
     ann = await playing.player(replica, "ann")
     watch = ann.watch((await ann.open()).match_id)
     assert [message.WhichOneof("kind") for message in await take(watch, 5)] == [
@@ -201,7 +201,7 @@ async def test_watches_end_when_the_service_drains(playing: Playing) -> None:
 
 
 async def test_a_slow_watcher_is_cut_off_and_can_resume(playing: Playing) -> None:
-    replica = await playing.replica(watch_queue_events=16)
+    replica = await playing.replica(watch_queue_events_max=16)
     ann = await playing.player(replica, "ann")
     slow = await playing.player(replica, "slow", is_slow=True)
     match_id = (await ann.open()).match_id
@@ -229,7 +229,7 @@ async def test_a_slow_watcher_is_cut_off_and_can_resume(playing: Playing) -> Non
 
 
 async def test_too_many_watches_of_one_player_are_refused(playing: Playing) -> None:
-    replica = await playing.replica(caller_watches_limit=2)
+    replica = await playing.replica(caller_watches_max=2)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
     watches = [ann.watch(match_id) for _ in range(2)]
@@ -240,7 +240,7 @@ async def test_too_many_watches_of_one_player_are_refused(playing: Playing) -> N
 
 
 async def test_abandoned_watches_leave_nothing_behind(playing: Playing) -> None:
-    replica = await playing.replica(caller_watches_limit=1000)
+    replica = await playing.replica(caller_watches_max=1000)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
     live = replica.engine.matches.get(UUID(match_id).bytes)
@@ -321,7 +321,7 @@ async def test_what_another_replica_stores_is_seen_in_groups_of_commands(playing
 
 
 async def test_a_record_that_breaks_the_chain_is_not_shown(playing: Playing, database: Any) -> None:
-    replica = await playing.replica(live_matches_limit=1)
+    replica = await playing.replica(live_matches_max=1)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
     await ann.open()  # the first is dropped from memory

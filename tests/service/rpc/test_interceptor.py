@@ -298,7 +298,7 @@ async def test_a_client_that_goes_away_cancels_the_handler(frame: Framed) -> Non
 
 async def test_limits_are_refused_with_their_details(tmp_path: Path) -> None:
     async with framed(
-        tmp_path, caller_calls_per_second=0.01, caller_calls_burst=2, caller_watches_limit=1
+        tmp_path, caller_calls_per_second=0.01, caller_calls_burst=2, caller_watches_max=1
     ) as frame:
         metadata = frame.metadata()
         watch = frame.watch()("a", metadata=metadata)
@@ -319,7 +319,7 @@ async def test_limits_are_refused_with_their_details(tmp_path: Path) -> None:
 
 
 async def test_open_watches_and_probes_never_compete_with_calls(tmp_path: Path) -> None:
-    async with framed(tmp_path, calls_limit=1, public_calls_limit=1) as frame:
+    async with framed(tmp_path, calls_max=1, public_calls_max=1) as frame:
         metadata = frame.metadata()
         watches = [frame.watch()("a", metadata=metadata) for _ in range(5)]
         for watch in watches:

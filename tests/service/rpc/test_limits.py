@@ -115,7 +115,7 @@ def test_rate_zero_is_no_limit() -> None:
 
 
 async def test_calls_in_all_are_bounded_and_watches_do_not_count() -> None:
-    limits = Limits(Config(calls_limit=2))
+    limits = Limits(Config(calls_max=2))
     limits.begin_watch("ann")
     limits.begin_call("ann")
     limits.begin_call("bob")
@@ -127,7 +127,7 @@ async def test_calls_in_all_are_bounded_and_watches_do_not_count() -> None:
 
 
 async def test_watches_are_bounded_for_each_caller_and_in_all() -> None:
-    limits = Limits(Config(caller_watches_limit=2, watches_limit=3))
+    limits = Limits(Config(caller_watches_max=2, watches_max=3))
     limits.begin_watch("ann")
     limits.begin_watch("ann")
     assert refusal(limits.begin_watch, "ann") == reasons.ERROR_REASON_TOO_MANY_WATCHES
@@ -147,7 +147,7 @@ async def test_a_refused_call_counts_nothing() -> None:
 
 
 async def test_public_streams_are_bounded_and_take_nobodys_place() -> None:
-    limits = Limits(Config(public_streams_limit=1, watches_limit=1))
+    limits = Limits(Config(public_streams_max=1, watches_max=1))
     limits.begin_public_stream()
     with pytest.raises(Refused):
         limits.begin_public_stream()

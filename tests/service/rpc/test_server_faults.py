@@ -62,7 +62,7 @@ class BrokenClock:
 
 async def test_an_exception_while_a_command_is_stored_is_INTERNAL(playing: Playing) -> None:
     clock = BrokenClock(lambda: 1_700_000_000_000_000)
-    replica = await playing.replica(clock, sweep_interval_seconds=3600)
+    replica = await playing.replica(clock, deadline_scan_interval_seconds=3600)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
     session = ann.session()

@@ -131,8 +131,8 @@ class House:
         store = await stack.enter_async_context(await EventStore.open(dsn, limits))
         config = Config(
             caller_calls_per_second=0,
-            sweep_interval_seconds=QUIET_S,
-            sweep_grace_seconds=0,
+            deadline_scan_interval_seconds=QUIET_S,
+            deadline_scan_grace_seconds=0,
             opening_balance_coins=OPENING,
         )
         replica = Replica(store, config, self.clock)

@@ -164,7 +164,7 @@ async def test_a_grant_acts_once_and_comes_on_top_of_the_opening_balance(playing
 async def test_a_malformed_grant_is_refused(
     playing: Playing, fault: dict[str, Any], path: str
 ) -> None:
-    replica = await playing.replica(grant_limit_coins=500)
+    replica = await playing.replica(grant_coins_max=500)
     root = await wallet(playing, replica, "root", "operator")
     with pytest.raises(aio.AioRpcError) as caught:
         await root.grant(**fault)

@@ -63,7 +63,7 @@ async def call(address: str, token: str, method: str, request: Message) -> Any:
 def test_one_table_too_many_is_refused_at_once(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DURAK_CALLER_TABLES_LIMIT", "1")
+    monkeypatch.setenv("DURAK_CALLER_TABLES_MAX", "1")
     terminal = Terminal(database, tmp_path)
     with terminal.serving() as server:
         token = terminal.durak("token", "anna").stdout.strip()

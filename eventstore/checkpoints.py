@@ -1,7 +1,7 @@
-"""The tree of ended matches and its signed heads, as numbers and bytes.
+"""The Merkle tree of ended matches and its signed heads, as numbers and bytes.
 
-What the hashes mean, and what a signature covers, the caller knows. The tree grows in turns: one
-process at a time, all of a turn or nothing.
+The caller defines the hashes of the nodes and what a signature covers. One process at a time
+updates the tree, and each update is one transaction.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import UUID
 
-from eventstore.model import Limits
-from eventstore.postgres.connect import patiently
-from eventstore.postgres.migrate import LOCK_KEY
+from eventstore.postgres.advisory_locks import AdvisoryLock
+from eventstore.postgres.pool import Pool
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from eventstore.postgres.connect import Pool, Pooled
+    from eventstore.postgres.connect import PooledConnection
 
 Result = TypeVar("Result")
 NodeKey = tuple[int, int]
-"""Level and index."""
-
-TURN_KEY = LOCK_KEY + 1
+"""Level and index of a node."""
 
 _NODES = """
 SELECT level, node_index, hash FROM tree_nodes JOIN
@@ -36,8 +33,8 @@ SELECT tree_size, note, signed_at FROM checkpoints
 WHERE tree_size = $1 ORDER BY number DESC LIMIT 1
 """
 _LEAF = "SELECT leaf_index, match_id, version, head_hash FROM tree_leaves WHERE match_id = $1"
-_SIZE = "SELECT coalesce(max(leaf_index) + 1, 0) FROM tree_leaves"
-_WAITING = """
+_SIZE = "SELECT coalesce(max(leaf_index) + 1, 0) AS size FROM tree_leaves"
+_WITHOUT_INDEX = """
 SELECT m.match_id, s.version, s.head_hash, l.leaf_index
 FROM matches m JOIN streams s ON s.stream_id = m.match_id
     LEFT JOIN tree_leaves l ON l.match_id = m.match_id
@@ -51,19 +48,19 @@ _ADD_NODES = """
 INSERT INTO tree_nodes (level, node_index, hash)
 SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])
 """
-# Also where the match has its leaf already: the lobby can be rebuilt.
-_MARK = """
+# A match of a rebuilt lobby lacks its index although it has a leaf.
+_SET_INDEX = """
 UPDATE matches m SET leaf_index = l.leaf_index FROM tree_leaves l
 WHERE m.match_id = ANY ($1) AND l.match_id = m.match_id
 """
-_SIGN = """
+_ADD_HEAD = """
 INSERT INTO checkpoints (number, tree_size, note)
 SELECT coalesce(max(number), 0) + 1, $1, $2 FROM checkpoints
 """
 
 
-class EndedMatch(NamedTuple):
-    """A match that waits for its leaf: its last version, and the hash of that."""
+class PendingLeaf(NamedTuple):
+    """An ended match without a leaf: its last version and the hash of that version."""
 
     match_id: UUID
     version: int
@@ -80,111 +77,100 @@ class Leaf(NamedTuple):
 
 
 class SignedHead(NamedTuple):
-    """A signed head of the tree: the number of leaves, the note as it was signed, and when."""
+    """A signed head of the tree: the number of leaves, the signed note, and the time."""
 
     tree_size: int
     note: str
     signed_at: datetime
 
 
-class Turn:
-    """The tree during a turn: what there is, and what to add to it."""
+class TreeUpdate:
+    """The tree inside the transaction of one update."""
 
-    def __init__(self, connection: Pooled, tree_size: int) -> None:
+    def __init__(self, connection: PooledConnection, tree_size: int) -> None:
         self.tree_size = tree_size
         self._connection = connection
-        self._waiting: list[UUID] = []
+        self._found: list[UUID] = []
 
-    async def waiting(self, status: int, limit: int) -> list[EndedMatch]:
-        """Matches of this status of the lobby that have no leaf yet."""
-        rows = await self._connection.fetch(_WAITING, status, limit)
-        self._waiting = [row["match_id"] for row in rows]
-        return [EndedMatch(*tuple(row)[:3]) for row in rows if row["leaf_index"] is None]
+    async def find_pending(self, status: int, limit: int) -> list[PendingLeaf]:
+        """Return matches with this status in the lobby that have no leaf yet."""
+        rows = await self._connection.fetch(_WITHOUT_INDEX, status, limit)
+        self._found = [row["match_id"] for row in rows]
+        return [PendingLeaf(*tuple(row)[:3]) for row in rows if row["leaf_index"] is None]
 
     async def add(
-        self, ended: Sequence[EndedMatch], nodes: Sequence[tuple[int, int, bytes]]
+        self, leaves: Sequence[PendingLeaf], nodes: Sequence[tuple[int, int, bytes]]
     ) -> None:
-        """Give these matches the next leaves; the nodes are (level, index, hash)."""
+        """Add the next leaves, and the nodes (level, index, hash) that they complete."""
         first = self.tree_size
-        self.tree_size += len(ended)
-        columns = [list(column) for column in zip(*ended, strict=True)] or [[], [], []]
+        self.tree_size += len(leaves)
+        columns = [list(column) for column in zip(*leaves, strict=True)] or [[], [], []]
         await self._connection.execute(_ADD_LEAVES, list(range(first, self.tree_size)), *columns)
-        parts = [list(column) for column in zip(*nodes, strict=True)] or [[], [], []]
-        await self._connection.execute(_ADD_NODES, *parts)
-        await self._connection.execute(_MARK, self._waiting)
+        columns = [list(column) for column in zip(*nodes, strict=True)] or [[], [], []]
+        await self._connection.execute(_ADD_NODES, *columns)
+        await self._connection.execute(_SET_INDEX, self._found)
 
-    async def latest(self) -> SignedHead | None:
-        """The newest signed head."""
-        return _head(await self._connection.fetchrow(_LATEST))
+    async def read_latest_head(self) -> SignedHead | None:
+        """Return the newest signed head, or None if there is none."""
+        return _read_head(await self._connection.fetchrow(_LATEST))
 
-    async def nodes(self, keys: Collection[NodeKey]) -> dict[NodeKey, bytes]:
-        """The hashes of complete subtrees; none for those that are not complete."""
-        return _nodes(await self._connection.fetch(_NODES, *_columns(keys)))
+    async def read_nodes(self, keys: Collection[NodeKey]) -> dict[NodeKey, bytes]:
+        """Return the hashes of complete subtrees. Other keys are left out."""
+        return _read_nodes(await self._connection.fetch(_NODES, *_split_keys(keys)))
 
-    async def sign(self, note: str) -> None:
-        """Keep a signed head of the tree as it is now."""
-        await self._connection.execute(_SIGN, self.tree_size, note)
+    async def add_head(self, note: str) -> None:
+        """Store a signed head of the tree in its present size."""
+        await self._connection.execute(_ADD_HEAD, self.tree_size, note)
 
 
 class Checkpoints:
-    """Reads the tree, and lets it grow. Reached as `EventStore.checkpoints`."""
+    """Reads and updates the tree. Use it as `EventStore.checkpoints`."""
 
-    def __init__(self, pool: Pool, limits: Limits) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._limits = limits
 
-    async def take_turn(self, work: Callable[[Turn], Awaitable[Result]]) -> Result | None:
-        """Do the work of a turn in one transaction; None where another process has its turn.
+    async def update(self, work: Callable[[TreeUpdate], Awaitable[Result]]) -> Result | None:
+        """Run one update in a transaction. Return None if another process is updating.
 
-        What the work raises undoes it. Raises StoreUnavailable, and then nothing is known.
+        An exception of `work` rolls the update back. Raises StoreUnavailable; then the update may
+        have been committed.
         """
 
-        async def attempt() -> Result | None:
-            async with self._pool.acquire() as connection, connection.transaction():
-                if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", TURN_KEY):
-                    return None
-                return await work(Turn(connection, await connection.fetchval(_SIZE)))
+        async def run(connection: PooledConnection) -> Result:
+            return await work(TreeUpdate(connection, await connection.fetchval(_SIZE)))
 
-        return await patiently(0.0, attempt)
+        return await self._pool.transact_exclusively(AdvisoryLock.TREE_UPDATE, run)
 
-    async def size(self) -> int:
-        """The number of leaves."""
-        row = await self._fetchrow(_SIZE)
-        return 0 if row is None else int(row[0])
+    async def read_size(self) -> int:
+        """Return the number of leaves."""
+        [row] = await self._pool.fetch(_SIZE)
+        return int(row["size"])
 
-    async def latest(self) -> SignedHead | None:
-        """The newest signed head."""
-        return _head(await self._fetchrow(_LATEST))
+    async def read_latest_head(self) -> SignedHead | None:
+        """Return the newest signed head, or None if there is none."""
+        return _read_head(await self._pool.fetch_first(_LATEST))
 
-    async def of_size(self, tree_size: int) -> SignedHead | None:
-        """The newest signed head of a tree of that size, if there is one."""
-        return _head(await self._fetchrow(_OF_SIZE, tree_size))
+    async def read_head(self, tree_size: int) -> SignedHead | None:
+        """Return the newest signed head of a tree size, or None if there is none."""
+        return _read_head(await self._pool.fetch_first(_OF_SIZE, tree_size))
 
-    async def leaf_of(self, match_id: UUID) -> Leaf | None:
-        """The leaf of a match, if it has one."""
-        row = await self._fetchrow(_LEAF, match_id)
+    async def read_leaf(self, match_id: UUID) -> Leaf | None:
+        """Return the leaf of a match, or None if it has none."""
+        row = await self._pool.fetch_first(_LEAF, match_id)
         return None if row is None else Leaf(*row)
 
-    async def nodes(self, keys: Collection[NodeKey]) -> dict[NodeKey, bytes]:
-        """The hashes of complete subtrees; none for those that are not complete."""
-        columns = _columns(keys)
-        return _nodes(
-            await patiently(self._limits.patience_s, lambda: self._pool.fetch(_NODES, *columns))
-        )
-
-    async def _fetchrow(self, query: str, *arguments: object) -> asyncpg.Record | None:
-        return await patiently(
-            self._limits.patience_s, lambda: self._pool.fetchrow(query, *arguments)
-        )
+    async def read_nodes(self, keys: Collection[NodeKey]) -> dict[NodeKey, bytes]:
+        """Return the hashes of complete subtrees. Other keys are left out."""
+        return _read_nodes(await self._pool.fetch(_NODES, *_split_keys(keys)))
 
 
-def _head(row: asyncpg.Record | None) -> SignedHead | None:
+def _read_head(row: asyncpg.Record | None) -> SignedHead | None:
     return None if row is None else SignedHead(*row)
 
 
-def _columns(keys: Collection[NodeKey]) -> tuple[list[int], list[int]]:
+def _split_keys(keys: Collection[NodeKey]) -> tuple[list[int], list[int]]:
     return [level for level, _ in keys], [index for _, index in keys]
 
 
-def _nodes(rows: list[asyncpg.Record]) -> dict[NodeKey, bytes]:
+def _read_nodes(rows: list[asyncpg.Record]) -> dict[NodeKey, bytes]:
     return {(row["level"], row["node_index"]): row["hash"] for row in rows}

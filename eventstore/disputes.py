@@ -1,25 +1,23 @@
-"""Disputes as numbers and bytes: a stream of records for each, and the list of them.
+"""Disputes as numbers and bytes: a stream of records for each dispute, and lists of disputes.
 
-With the record that makes a ruling stand, the coins that it corrects move, in one transaction.
+The record that makes a ruling final moves the corrected coins in the same transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-import asyncpg
-
 from eventstore.errors import TooManyDisputes, VersionConflict
-from eventstore.ledger.ledger import correct
-from eventstore.model import Limits, PageKey, StoredRecord
-from eventstore.postgres.connect import patiently
+from eventstore.ledger.postings import post_corrections
+from eventstore.model import BEFORE_FIRST_PAGE, PageKey, StoredRecord
+from eventstore.postgres.pool import Pool
 
 if TYPE_CHECKING:
-    from eventstore.postgres.connect import Pool, Pooled
+    from eventstore.postgres.connect import PooledConnection
 
 _APPEND = """
 INSERT INTO dispute_events (dispute_id, version, record, hash) SELECT $1::uuid, $2, $3, $4
@@ -33,7 +31,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (dispute_id)
 DO UPDATE SET status = excluded.status, version = excluded.version, summary = excluded.summary
 """
 _READ = "SELECT version, record, hash FROM dispute_events WHERE dispute_id = $1 ORDER BY version"
-_HEAD = "SELECT coalesce(max(version), 0) FROM dispute_events WHERE dispute_id = $1"
+_VERSION = "SELECT coalesce(max(version), 0) FROM dispute_events WHERE dispute_id = $1"
 _LIST = """
 SELECT dispute_id, match_id, opened_by, status, opened_at, version, summary FROM disputes
 WHERE (opened_at, dispute_id) < ($1, $2)
@@ -42,16 +40,15 @@ WHERE (opened_at, dispute_id) < ($1, $2)
     AND ($5::text IS NULL OR opened_by = $5)
 ORDER BY opened_at DESC, dispute_id DESC LIMIT $6
 """
-_LOCK_ROOM = "SELECT pg_advisory_xact_lock(hashtextextended($1::uuid || ' ' || $2::text, 0))"
-_UNDECIDED = """
+_LOCK_QUOTA = "SELECT pg_advisory_xact_lock(hashtextextended($1::uuid || ' ' || $2::text, 0))"
+_COUNT = """
 SELECT count(*) FROM disputes
 WHERE match_id = $1 AND opened_by = $2 AND status = ANY ($3::smallint[])
 """
-_NEWEST = PageKey(datetime(9999, 12, 31, tzinfo=UTC), UUID(int=2**128 - 1))
 
 
 class ListedDispute(NamedTuple):
-    """One row of a list of disputes. `status` is the caller's own numbering."""
+    """One row of a list of disputes. The caller defines the numbers of `status`."""
 
     dispute_id: UUID
     match_id: UUID
@@ -62,25 +59,24 @@ class ListedDispute(NamedTuple):
     summary: bytes
 
 
-class DisputeRoom(NamedTuple):
-    """At most `limit` disputes of one player about one match may be in `statuses` at once."""
+class DisputeQuota(NamedTuple):
+    """A player may have at most `limit` disputes with these statuses about one match."""
 
     statuses: Collection[int]
     limit: int
 
 
 def first_dispute_hash(dispute_id: UUID) -> bytes:
-    """Hash(0) of a dispute's chain: SHA-256("durak.v1.dispute" ‖ dispute id)."""
+    """Return hash(0) of a dispute's chain: SHA-256("durak.v1.dispute" ‖ dispute id)."""
     return sha256(b"durak.v1.dispute" + dispute_id.bytes).digest()
 
 
 class Disputes:
-    """Reached as `EventStore.disputes`."""
+    """Appends to disputes and lists them. Use it as `EventStore.disputes`."""
 
-    def __init__(self, reads: Pool, writes: Pool, limits: Limits) -> None:
+    def __init__(self, reads: Pool, writes: Pool) -> None:
         self._reads = reads
         self._writes = writes
-        self._limits = limits
 
     async def append(
         self,
@@ -89,36 +85,45 @@ class Disputes:
         previous_hash: bytes,
         corrections: Mapping[str, int],
         actor: str = "",
-        room: DisputeRoom | None = None,
+        quota: DisputeQuota | None = None,
     ) -> None:
-        """Add the next record of a dispute, its row of the list, and the coins that it moves.
+        """Store the next record of a dispute, its row of the list, and its corrections.
 
-        `corrections` are coins by player, and add up to 0. `room` is for a dispute that is opened.
-        Raises VersionConflict where the dispute is not at the version before, TooManyDisputes,
-        InsufficientCoins, LedgerMismatch or StoreUnavailable. A conflict may also be with the
-        caller's own record, where the connection broke after it.
+        Args:
+            row: the row after the record.
+            stored: the record, its version and its hash.
+            previous_hash: the hash of the version before.
+            corrections: coins by player, positive or negative. They sum to 0.
+            actor: the operator who makes the ruling final.
+            quota: the quota to check when the dispute is opened.
+
+        Raises:
+            VersionConflict: the dispute is not at the version before. The conflicting record can be
+                the caller's own, if the connection was lost after its commit.
+            TooManyDisputes: the quota is used up.
+            InsufficientCoins, LedgerMismatch: the corrections cannot be made.
+            StoreUnavailable: the database is unavailable.
         """
         dispute_id = row.dispute_id
 
-        async def attempt() -> None:
-            async with self._writes.acquire() as connection, connection.transaction():
-                added = await connection.execute(_APPEND, dispute_id, *stored, previous_hash)
-                if added != "INSERT 0 1":
-                    actual = await connection.fetchval(_HEAD, dispute_id)
-                    raise VersionConflict(dispute_id, stored.version - 1, actual)
-                if room is not None:
-                    await _check_room(connection, row, room)
-                await connection.execute(_PUT, *row)
-                if corrections:
-                    await correct(connection, dispute_id, stored.version, corrections, actor)
+        async def append(connection: PooledConnection) -> None:
+            added = await connection.execute(_APPEND, dispute_id, *stored, previous_hash)
+            if added != "INSERT 0 1":
+                actual = await connection.fetchval(_VERSION, dispute_id)
+                raise VersionConflict(dispute_id, stored.version - 1, actual)
+            if quota is not None:
+                await _check_quota(connection, row, quota)
+            await connection.execute(_PUT, *row)
+            if corrections:
+                await post_corrections(connection, dispute_id, stored.version, corrections, actor)
 
-        await patiently(self._limits.patience_s, attempt)
+        await self._writes.transact(append)
 
     async def read(self, dispute_id: UUID) -> list[StoredRecord]:
-        """The records of a dispute, in order; none when there is no such dispute."""
-        return [StoredRecord(*row) for row in await self._fetch(_READ, dispute_id)]
+        """Return the records of a dispute, in order. The list is empty if it does not exist."""
+        return [StoredRecord(*row) for row in await self._reads.fetch(_READ, dispute_id)]
 
-    async def list(
+    async def list_disputes(
         self,
         *,
         statuses: Collection[int] | None = None,
@@ -126,23 +131,18 @@ class Disputes:
         opened_by: str | None = None,
         after: PageKey | None = None,
         limit: int,
-    ) -> Sequence[ListedDispute]:
-        """A page of disputes, newest first; `after` is the last row of the page before."""
+    ) -> list[ListedDispute]:
+        """Return a page of disputes, newest first. `after` is the last row of the page before."""
         filters = (None if statuses is None else sorted(statuses), match_id, opened_by)
-        rows = await self._fetch(_LIST, *(after or _NEWEST), *filters, limit)
+        rows = await self._reads.fetch(_LIST, *(after or BEFORE_FIRST_PAGE), *filters, limit)
         return [ListedDispute(*row) for row in rows]
 
-    async def _fetch(self, query: str, *arguments: object) -> Sequence[asyncpg.Record]:
-        return await patiently(
-            self._limits.patience_s, lambda: self._reads.fetch(query, *arguments)
-        )
 
-
-async def _check_room(connection: Pooled, row: ListedDispute, room: DisputeRoom) -> None:
-    """One after the other for a player and match, or all at once would find room."""
-    await connection.execute(_LOCK_ROOM, row.match_id, row.opened_by)
-    undecided = await connection.fetchval(
-        _UNDECIDED, row.match_id, row.opened_by, sorted(room.statuses)
-    )
-    if undecided >= room.limit:
-        raise TooManyDisputes(f"{undecided} disputes of this player are undecided")
+async def _check_quota(
+    connection: PooledConnection, row: ListedDispute, quota: DisputeQuota
+) -> None:
+    """Check the quota under a lock, so that parallel transactions cannot all find room."""
+    await connection.execute(_LOCK_QUOTA, row.match_id, row.opened_by)
+    count = await connection.fetchval(_COUNT, row.match_id, row.opened_by, sorted(quota.statuses))
+    if count >= quota.limit:
+        raise TooManyDisputes(f"the player has {count} undecided disputes about the match")

@@ -1,6 +1,6 @@
-"""What can go wrong in the store, as types. Every error says whether something was stored."""
+"""The errors of the store. Each says whether anything was stored."""
 
-# ruff: noqa: N818 - the names say what happened (a conflict, an overload), as those of asyncpg do
+# ruff: noqa: N818 - the names say what happened (a conflict, an overload), like those of asyncpg
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from uuid import UUID
 
 
 class StoreError(Exception):
-    """Any failure of the store."""
+    """The base class of all errors of the store."""
 
 
 class VersionConflict(StoreError):
-    """The stream is not at the expected version; nothing was stored: read what is new and decide.
+    """The stream is not at the expected version. Nothing was stored.
 
-    `actual` is the stream's version when the conflict was looked into (0: there is no such stream);
-    another writer may have moved it since.
+    Read the new records and decide again. `actual` is the version at the time of the check, 0 if
+    the stream does not exist. Another writer may have changed it since.
     """
 
     def __init__(self, stream_id: UUID, expected: int, actual: int) -> None:
@@ -26,35 +26,31 @@ class VersionConflict(StoreError):
 
 
 class ChainMismatch(StoreError):
-    """The stream is at the expected version but its head hash is another; nothing was stored.
+    """The stream is at the expected version, but its head hash differs. Nothing was stored.
 
-    The caller's copy of the stream is not what stands in the log.
+    The caller's copy of the stream differs from the log.
     """
 
     def __init__(self, stream_id: UUID, version: int) -> None:
         super().__init__(
-            f"the caller's copy of stream {stream_id} differs from the stored one up to {version}"
+            f"the caller's copy of stream {stream_id} differs from the log at version {version}"
         )
         self.stream_id = stream_id
         self.version = version
 
 
 class StoreOverloaded(StoreError):
-    """Too many appends are waiting; nothing was stored. Try again later."""
+    """Too many appends are waiting. Nothing was stored. Retry later."""
 
 
 class StoreUnavailable(StoreError):
-    """The database cannot be reached or does not take writes; nothing was stored.
-
-    Try again later.
-    """
+    """The database cannot be reached or refuses writes. Nothing was stored. Retry later."""
 
 
 class AppendOutcomeUnknown(StoreError):
-    """The connection was lost during the append, and whether it was committed is not known.
+    """The connection was lost during the append. All of its records were stored, or none.
 
-    Read the stream: either the records are all there or none of them. Appending the same records
-    again is safe: the version guard lets them in at most once.
+    Appending the same records again is safe: the version guard stores them at most once.
     """
 
     def __init__(self, stream_id: UUID, expected: int) -> None:
@@ -66,7 +62,7 @@ class AppendOutcomeUnknown(StoreError):
 
 
 class InsufficientCoins(StoreError):
-    """A player has fewer coins than the stake (R12.2); neither events nor coins were stored."""
+    """A player has fewer coins than the command needs (R12.2). Nothing was stored."""
 
     def __init__(self, player: str, available: int, needed: int) -> None:
         super().__init__(f"{available} coins are available, and {needed} are needed")
@@ -76,20 +72,27 @@ class InsufficientCoins(StoreError):
 
 
 class TooManyDisputes(StoreError):
-    """A player has as many undecided disputes about the match as they may; nothing was stored."""
+    """The player's quota of undecided disputes about the match is used up. Nothing was stored."""
 
 
 class LedgerMismatch(StoreError):
-    """Coins were asked to move in a way that the ledger rules out; nothing was stored.
+    """The ledger forbids the requested move of coins. Nothing was stored.
 
-    The shares do not sum to the bank, a stake is not there or is there already, an id was used for
-    something else: a fault of the caller.
+    This is a fault of the caller. For example, the shares do not sum to the bank, a stake is
+    missing or already taken, or an id was used for another grant.
     """
 
 
 class StoreMisconfigured(StoreError):
-    """The database cannot hold the log: too old, not migrated, or commits are not synced."""
+    """The database cannot hold the log: it is too old, not migrated, or does not sync commits."""
 
 
 class MigrationError(StoreError):
-    """The database's migrations and the program's do not fit together; nothing was changed."""
+    """The migrations of the database and of the program contradict each other. Nothing was changed.
+
+    Also raised when a migration fails.
+    """
+
+
+class EmbeddedPostgresError(Exception):
+    """The embedded PostgreSQL server cannot be set up or started. The text names the remedy."""

@@ -1,10 +1,10 @@
-"""The plain values that go into the store and come out of it."""
+"""Values that several parts of the store share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -15,56 +15,19 @@ class _Unchanged(Enum):
 
 
 UNCHANGED: Final = _Unchanged.UNCHANGED
-"""For `Append.due_at`: leave it as it is.
+"""As `Append.due_at`: keep the stored value.
 
-The cheapest choice: a new value also changes an index.
+This is the cheapest choice, because a new value also changes an index.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """A limit on everything that the store holds, sends or waits for."""
-
-    lanes: int = 1
-    """Connections that carry group commits; a stream always goes by the same one.
-
-    One fills its batches best, and is fastest where the process is short of time rather than the
-    database. More help where the way to the database is long.
-    """
-    batch_appends: int = 256
-    """Appends in one statement."""
-    batch_bytes: int = 4 << 20
-    """Record bytes in one statement (a single append may exceed it)."""
-    waiting_appends: int = 10_000
-    """Appends waiting in all lanes; above that StoreOverloaded."""
-    append_records: int = 256
-    """Records in one append."""
-    record_bytes: int = 64 << 10
-    """Size of one record."""
-    summary_bytes: int = 16 << 10
-    """Size of a lobby row's summary."""
-    patience_s: float = 10.0
-    """How long the database may be away before waiting calls fail.
-
-    One that is known to be away is tried once per call.
-    """
-    statement_timeout_s: float = 15.0
-    """How long one statement may take."""
-    read_connections: int = 4
-    coin_connections: int = 4
-    page_rows: int = 2_000
-    """Rows fetched at a time by reads that go over many streams, and by the tail."""
-    tail_interval_s: float = 0.05
-    """Pause between two looks at the tail when there is nothing new."""
-
-
-@dataclass(frozen=True, slots=True)
 class LobbyRow:
-    """What lists of matches show of one match.
+    """The row of one match in the lobby.
 
-    `status` is the caller's own numbering; `players` are the names seated now; `ended_at` is the
-    time of the last event, once there will be no more. `opened_by` comes with a match's first row,
-    and stays; later rows need not repeat it.
+    The caller defines the numbers of `status` and the content of `summary`. `players` are the
+    names of the seated players. `ended_at` is the time of the last event of an ended match.
+    `opened_by` is kept from the first row of a match, so later rows need not repeat it.
     """
 
     status: int
@@ -76,9 +39,10 @@ class LobbyRow:
 
 
 class Append(NamedTuple):
-    """Records to add to a stream right after `expected_version` (0: a new stream).
+    """Records to add to a stream right after `expected_version` (0 for a new stream).
 
-    `previous_hash` is the hash of that version (`first_hash` for a new stream).
+    `previous_hash` is the hash of that version (`first_hash` for a new stream). `due_at` is the
+    next deadline of the stream, None for no deadline.
     """
 
     stream_id: UUID
@@ -97,43 +61,27 @@ class Head(NamedTuple):
 
 
 class StoredRecord(NamedTuple):
-    """One record as it stands in the log."""
+    """One record of a stream, with its version and its hash in the chain."""
 
     version: int
     record: bytes
     hash: bytes
 
 
-class Due(NamedTuple):
-    """A stream that somebody must look at, the version at which that was asked for, and when."""
+class DueStream(NamedTuple):
+    """A stream whose deadline has passed, and its version when it was read."""
 
     stream_id: UUID
     version: int
     due_at: datetime
 
 
-class ListedMatch(NamedTuple):
-    """One row of a list of matches; `version` is that of the event that last changed the row."""
-
-    match_id: UUID
-    status: int
-    opened_at: datetime
-    version: int
-    summary: bytes
-
-
 class PageKey(NamedTuple):
-    """Where a list goes on: after the row with these values (newest first)."""
+    """The last row of a page in a list that is ordered by opening time, newest first."""
 
     opened_at: datetime
     match_id: UUID
 
 
-class TailBatch(NamedTuple):
-    """Streams that were appended to, each with its newest version, and where to go on.
-
-    `position` is the id of the last transaction in the batch; batches end between transactions.
-    """
-
-    changes: dict[UUID, int]
-    position: int
+BEFORE_FIRST_PAGE: Final = PageKey(datetime(9999, 12, 31, tzinfo=UTC), UUID(int=2**128 - 1))
+"""A key that sorts before every row of a list."""

@@ -41,9 +41,9 @@ async def rebuild(store: EventStore, config: Config) -> Rebuilt:
         matches += 1
         rows.append((match_id, match.version, lobby_row(match, records[0].actor_id)))
         if len(rows) == _BATCH_MATCHES:
-            await store.put_lobby_rows(rows)
+            await store.lobby.put_rows(rows)
             rows = []
-    await store.put_lobby_rows(rows)
-    await store.standings.empty()
+    await store.lobby.put_rows(rows)
+    await store.standings.clear()
     counted = await Scorekeeper(store, config).count(datetime.now(UTC), wait=True)
     return Rebuilt(matches, counted, corrupt)

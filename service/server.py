@@ -36,13 +36,8 @@ from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_se
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
-from eventstore import (
-    EmbeddedPostgres,
-    EmbeddedPostgresError,
-    EventStore,
-    StoreUnavailable,
-    migrate,
-)
+from eventstore import EmbeddedPostgres, EventStore, migrate
+from eventstore.errors import EmbeddedPostgresError, StoreUnavailable
 from service.audit.servicer import AuditService
 from service.checkpoints import signing_keys
 from service.checkpoints.checkpointer import Checkpointer

@@ -1,1 +1,1 @@
-"""Append to match streams and read them."""
+"""The log: the hash chain of streams, and appends to them in batches."""

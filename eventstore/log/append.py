@@ -1,23 +1,17 @@
-"""The statement that appends: moves the heads of many streams and puts their records in.
+"""The append statement: it moves the heads of many streams and inserts their records.
 
-The version guard is the update of the stream's row. Whatever else the statement writes, it writes
-only for streams whose row was moved, so that a conflict of one stream is no matter of another's.
+The update of a stream's row is the version guard. Everything else is written only for streams whose
+guard succeeded, so a conflict of one stream does not affect the others.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventstore.errors import (
-    AppendOutcomeUnknown,
-    ChainMismatch,
-    StoreError,
-    StoreUnavailable,
-    VersionConflict,
-)
+from eventstore.errors import AppendOutcomeUnknown, ChainMismatch, StoreError, VersionConflict
 from eventstore.log.chain import next_hash
 from eventstore.model import UNCHANGED, Append, Head
-from eventstore.postgres.connect import caused
+from eventstore.postgres.retry import unavailable
 
 if TYPE_CHECKING:
     import asyncio
@@ -25,23 +19,23 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from eventstore.postgres.connect import Pooled
+    from eventstore.postgres.connect import PooledConnection
 
-# Sending and materialising rows is most of the cost, so each append sends as few as it can. One
-# that moves a stream sends a row with its last record, whose hash is the new head; the update hands
-# that record on to the insert. Records before the last, and those of new streams, come in arrays of
-# their own, and are let in by stream: `(… IN …) IS TRUE` is one hash lookup, which the planner
-# cannot turn into a join. Arrays in which all elements would be the same are sent empty, read as
-# nulls.
-_STORE = """
+# Most of the cost is sending and materialising rows, so each append sends as few as possible. An
+# append to an existing stream sends one row with its last record, whose hash is the new head. The
+# update passes that record on to the insert. Records before the last, and all records of new
+# streams, are sent in separate arrays and filtered by stream: `(… IN …) IS TRUE` is one hash
+# lookup, which the planner cannot turn into a join. An array whose elements are all equal is sent
+# empty, and the statement reads nulls in its place.
+_APPEND = """
 WITH moved AS (
     UPDATE streams s
     SET version = i.expected + coalesce(i.count, 1), head_hash = i.head_hash,
-        due_at = CASE WHEN i.sets_due THEN i.due_at ELSE s.due_at END
+        due_at = CASE WHEN i.changes_due_at THEN i.due_at ELSE s.due_at END
     FROM unnest(
         $1::uuid[], $2::integer[], $3::integer[], $4::bytea[], $5::bytea[], $6::bytea[],
         $7::timestamptz[], $8::boolean[]
-    ) AS i (stream_id, expected, count, previous_hash, head_hash, record, due_at, sets_due)
+    ) AS i (stream_id, expected, count, previous_hash, head_hash, record, due_at, changes_due_at)
     WHERE s.stream_id = i.stream_id AND s.version = i.expected AND s.head_hash = i.previous_hash
     RETURNING s.stream_id, s.version, i.record, s.head_hash
 ), created AS (
@@ -49,27 +43,27 @@ WITH moved AS (
     SELECT * FROM unnest($9::uuid[], $10::integer[], $11::bytea[], $12::timestamptz[])
     ON CONFLICT (stream_id) DO NOTHING
     RETURNING stream_id
-), won AS (
+), accepted AS (
     SELECT stream_id FROM moved UNION ALL SELECT stream_id FROM created
-), stored AS (
+), inserted_last AS (
     INSERT INTO events (stream_id, version, record, hash) SELECT * FROM moved
-), stored_besides AS (
+), inserted_others AS (
     INSERT INTO events (stream_id, version, record, hash)
     SELECT * FROM unnest($13::uuid[], $14::integer[], $15::bytea[], $16::bytea[])
         AS e (stream_id, version, record, hash)
-    WHERE (stream_id IN (SELECT stream_id FROM won)) IS TRUE
+    WHERE (stream_id IN (SELECT stream_id FROM accepted)) IS TRUE
 )"""
 
-_LIST = """, listed AS (
+_WRITE_LOBBY = """, listed AS (
     SELECT * FROM unnest(
         $17::uuid[], $18::smallint[], $19::timestamptz[], $20::integer[], $21::bytea[],
         $22::timestamptz[], $23::text[]
     ) AS l (match_id, status, opened_at, version, summary, ended_at, opened_by)
-    WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
+    WHERE (match_id IN (SELECT stream_id FROM accepted)) IS TRUE
 ), seated AS (
     SELECT * FROM unnest($24::uuid[], $25::text[], $26::timestamptz[])
         AS s (match_id, player, opened_at)
-    WHERE (match_id IN (SELECT stream_id FROM won)) IS TRUE
+    WHERE (match_id IN (SELECT stream_id FROM accepted)) IS TRUE
 ), lobby AS (
     INSERT INTO matches (match_id, status, opened_at, version, summary, ended_at, opened_by)
     SELECT * FROM listed
@@ -85,22 +79,22 @@ _LIST = """, listed AS (
     ON CONFLICT DO NOTHING
 )"""
 
-_LOST = """
+_READ_REJECTED = """
 SELECT stream_id FROM unnest($1::uuid[] || $9::uuid[]) AS sent (stream_id)
-WHERE (SELECT count(*) FROM won) < cardinality($1::uuid[]) + cardinality($9::uuid[])
-    AND (stream_id IN (SELECT stream_id FROM won)) IS NOT TRUE
+WHERE (SELECT count(*) FROM accepted) < cardinality($1::uuid[]) + cardinality($9::uuid[])
+    AND (stream_id IN (SELECT stream_id FROM accepted)) IS NOT TRUE
 """
 
-_LOOK = """
-SELECT w.stream_id, s.version, s.head_hash, e.hash AS hash_there
+_READ_CURRENT = """
+SELECT w.stream_id, s.version, s.head_hash, e.hash AS stored_hash
 FROM unnest($1::uuid[], $2::integer[]) AS w (stream_id, version)
 JOIN streams s USING (stream_id)
 LEFT JOIN events e ON e.stream_id = w.stream_id AND e.version = w.version
 """
 
 
-class Pending:
-    """One append on its way: the hashes of its records, its outcome, its caller's future."""
+class PendingAppend:
+    """One append in progress: the hashes of its records, its outcome, the future of its caller."""
 
     __slots__ = ("append", "future", "hashes", "head", "key", "outcome")
 
@@ -108,16 +102,16 @@ class Pending:
         self.append = append
         self.future = future
         self.outcome: Head | StoreError | None = None
-        self.key: int = append.stream_id.int  # hashed and compared faster than the id that it is
+        self.key: int = append.stream_id.int  # faster to hash and compare than the UUID
         self.hashes: list[bytes] = []
-        link = append.previous_hash
+        previous = append.previous_hash
         for record in append.records:
-            link = next_hash(link, record)
-            self.hashes.append(link)
-        self.head = Head(append.expected_version + len(self.hashes), link)
+            previous = next_hash(previous, record)
+            self.hashes.append(previous)
+        self.head = Head(append.expected_version + len(self.hashes), previous)
 
-    def tell(self) -> None:
-        """Give the outcome to the caller, if they still wait."""
+    def resolve(self) -> None:
+        """Pass the outcome to the caller, unless the caller was cancelled."""
         future, outcome = self.future, self.outcome
         if future is None or future.done() or outcome is None:
             return
@@ -127,21 +121,28 @@ class Pending:
             future.set_exception(outcome)
 
 
-async def store(connection: Pooled, batch: Sequence[Pending]) -> set[int]:
-    """Send appends of different streams as one statement; the keys of those not let in."""
+async def send_appends(connection: PooledConnection, batch: Sequence[PendingAppend]) -> set[int]:
+    """Send appends to different streams as one statement. Return the keys of the rejected ones."""
     new = [pending for pending in batch if pending.append.expected_version == 0]
     old = [pending for pending in batch if pending.append.expected_version > 0] if new else batch
     several = [pending for pending in old if len(pending.hashes) > 1]
-    arguments = [*_heads(old, several), *_first_heads(new), *_records(new, several)]
+    arguments = [
+        *_head_columns(old, several),
+        *_new_head_columns(new),
+        *_record_columns(new, several),
+    ]
     listed = [pending for pending in batch if pending.append.lobby is not None]
     if listed:
-        rows = await connection.fetch(_STORE + _LIST + _LOST, *arguments, *_lobby_rows(listed))
+        query = _APPEND + _WRITE_LOBBY + _READ_REJECTED
+        rows = await connection.fetch(query, *arguments, *_lobby_columns(listed))
     else:
-        rows = await connection.fetch(_STORE + _LOST, *arguments)
+        rows = await connection.fetch(_APPEND + _READ_REJECTED, *arguments)
     return {row[0].int for row in rows}
 
 
-def _heads(batch: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequence[object], ...]:
+def _head_columns(
+    batch: Sequence[PendingAppend], several: Sequence[PendingAppend]
+) -> tuple[Sequence[object], ...]:
     appends = [pending.append for pending in batch]
     due = any(append.due_at is not UNCHANGED for append in appends)
     return (
@@ -156,7 +157,7 @@ def _heads(batch: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequen
     )
 
 
-def _first_heads(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
+def _new_head_columns(batch: Sequence[PendingAppend]) -> tuple[Sequence[object], ...]:
     return (
         [pending.append.stream_id for pending in batch],
         [pending.head.version for pending in batch],
@@ -169,8 +170,10 @@ def _due_at(append: Append) -> datetime | None:
     return None if append.due_at is UNCHANGED else append.due_at
 
 
-def _records(new: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequence[object], ...]:
-    """All records of new streams, and those before the last of the others."""
+def _record_columns(
+    new: Sequence[PendingAppend], several: Sequence[PendingAppend]
+) -> tuple[Sequence[object], ...]:
+    """Return all records of new streams, and of the others the records before the last."""
     rows: list[tuple[UUID, int, bytes, bytes]] = []
     for batch, end in ((new, None), (several, -1)):
         for pending in batch:
@@ -183,7 +186,7 @@ def _records(new: Sequence[Pending], several: Sequence[Pending]) -> tuple[Sequen
     return tuple([row[column] for row in rows] for column in range(4))
 
 
-def _lobby_rows(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
+def _lobby_columns(batch: Sequence[PendingAppend]) -> tuple[Sequence[object], ...]:
     rows = [(each, row) for each in batch if (row := each.append.lobby) is not None]
     seats = [
         (each.append.stream_id, name, row.opened_at) for each, row in rows for name in row.players
@@ -200,22 +203,26 @@ def _lobby_rows(batch: Sequence[Pending]) -> tuple[Sequence[object], ...]:
     )
 
 
-async def explain(
-    connection: Pooled, losers: Sequence[Pending], *, resent: bool
+async def explain_rejections(
+    connection: PooledConnection, rejected: Sequence[PendingAppend], *, resent: bool
 ) -> dict[int, Head | StoreError]:
-    """Why appends were not let in, or that they were, by an earlier sending with a lost answer."""
+    """Return the outcomes of rejected appends, by key.
+
+    With `resent` an append may have been stored by an earlier try whose answer was lost. Then its
+    outcome is its head.
+    """
     rows = await connection.fetch(
-        _LOOK,
-        [pending.append.stream_id for pending in losers],
-        [pending.head.version for pending in losers],
+        _READ_CURRENT,
+        [pending.append.stream_id for pending in rejected],
+        [pending.head.version for pending in rejected],
     )
     found = {row["stream_id"].int: row for row in rows}
     outcomes: dict[int, Head | StoreError] = {}
-    for pending in losers:
+    for pending in rejected:
         row, expected = found.get(pending.key), pending.append.expected_version
         if row is None:
             outcomes[pending.key] = VersionConflict(pending.append.stream_id, expected, 0)
-        elif resent and row["hash_there"] == pending.head.hash:
+        elif resent and row["stored_hash"] == pending.head.hash:
             outcomes[pending.key] = pending.head
         elif row["version"] == expected and row["head_hash"] != pending.append.previous_hash:
             outcomes[pending.key] = ChainMismatch(pending.append.stream_id, expected)
@@ -226,9 +233,12 @@ async def explain(
     return outcomes
 
 
-def given_up(pending: Pending, cause: Exception, *, resent: bool) -> StoreError:
-    """The error for an append whose sending failed for as long as patience lasts."""
+def timed_out(pending: PendingAppend, cause: Exception, *, resent: bool) -> StoreError:
+    """Return the error for an append that did not succeed until the timeout of its retries."""
+    error: StoreError
     if resent:
-        unknown = AppendOutcomeUnknown(pending.append.stream_id, pending.append.expected_version)
-        return caused(unknown, cause)
-    return caused(StoreUnavailable(f"the database does not answer: {type(cause).__name__}"), cause)
+        error = AppendOutcomeUnknown(pending.append.stream_id, pending.append.expected_version)
+    else:
+        error = unavailable(cause)
+    error.__cause__ = cause
+    return error

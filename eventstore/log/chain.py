@@ -1,4 +1,4 @@
-"""The hash chain of a stream: any later change of a record shows in every hash after it.
+"""The hash chain of a stream. A change of one record shows in its hash and in all later ones.
 
 hash(0) = SHA-256("durak.v1.match" ‖ match id, 16 bytes)
 hash(n) = SHA-256(hash(n − 1) ‖ stored record bytes)
@@ -14,8 +14,8 @@ DOMAIN = b"durak.v1.match"
 HASH_SIZE_BYTES = 32
 
 
-class ChainBroken(ValueError):  # noqa: N818 - says what happened, as the names in errors.py
-    """A record does not give the hash that stands beside it; `version` is the first such."""
+class ChainBroken(ValueError):  # noqa: N818 - says what happened, like the names in errors.py
+    """A record does not match its stored hash. `version` is the first such record."""
 
     def __init__(self, stream_id: UUID, version: int) -> None:
         super().__init__(f"the hash chain of stream {stream_id} breaks at version {version}")
@@ -24,19 +24,28 @@ class ChainBroken(ValueError):  # noqa: N818 - says what happened, as the names 
 
 
 def first_hash(stream_id: UUID) -> bytes:
-    """Hash(0): the head of a stream that has no records yet."""
+    """Return hash(0), the head hash of a stream without records.
+
+    >>> first_hash(UUID(int=1)).hex()[:16]
+    '4c301f8a1c5823fa'
+    """
     return sha256(DOMAIN + stream_id.bytes).digest()
 
 
 def next_hash(previous: bytes, record: bytes) -> bytes:
-    """The hash of a record, from the hash before it (32 bytes) and its bytes exactly as stored."""
+    """Return the hash of a record, from the hash before it (32 bytes) and its stored bytes."""
     return sha256(previous + record).digest()
 
 
-def verify(stream_id: UUID, records: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Check all (record, hash) pairs of a stream from version 1 on, and give the head hash.
+def verify_chain(stream_id: UUID, records: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Check all (record, hash) pairs of a stream from version 1 on, and return the head hash.
 
     Raises ChainBroken.
+
+    >>> stream_id = UUID(int=1)
+    >>> one = next_hash(first_hash(stream_id), b"one")
+    >>> verify_chain(stream_id, [(b"one", one)]) == one
+    True
     """
     head = first_hash(stream_id)
     for version, (record, stored) in enumerate(records, start=1):

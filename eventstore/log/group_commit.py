@@ -1,74 +1,71 @@
-"""Group commit: appends of many streams that wait together go as one statement.
+"""Group commit: appends of many streams that wait at the same time are sent as one statement.
 
-Each lane has one connection and carries one batch at a time; while it is under way the next one
-gathers. A stream always goes by the same lane and at most once per batch, so that no two batches of
-a process touch the same row. Between processes the version guard decides, and batches lock their
-rows in the order of stream ids.
+Each batcher has one connection and sends one batch at a time. Meanwhile the next batch gathers. A
+stream always uses the same batcher and is in a batch at most once, so two batches of a process
+never touch the same row. Between processes the version guard decides, and batches lock their rows
+in the order of stream ids.
 
-When the connection breaks, the batch is sent again. That is safe: the guard lets records in once,
-the second try waits for whatever is left of the first, and equal head hashes tell that the records
-found are ours.
+If the connection breaks, the batch is sent again. That is safe: the guard stores the records at
+most once, the second try waits for the end of the first, and equal hashes show that the records
+found are those of the batch.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from eventstore.errors import (
-    StoreError,
-    StoreOverloaded,
-    StoreUnavailable,
-)
-from eventstore.log.append import Pending, explain, given_up, store
-from eventstore.model import Append, Head, Limits
-from eventstore.postgres.connect import FIRST_PAUSE_S, LONGEST_PAUSE_S, TRANSIENT, caused, is_lost
+from eventstore.errors import StoreOverloaded, StoreUnavailable
+from eventstore.limits import Limits
+from eventstore.log.append import PendingAppend, explain_rejections, send_appends, timed_out
+from eventstore.model import Append, Head
+from eventstore.postgres.retry import TRANSIENT, Backoff, is_lost, refused
 
 if TYPE_CHECKING:
     from eventstore.postgres.connect import Connection
 
-SMALLEST_FULL_BATCH = 32
-"""Below this a statement's own cost outweighs what it carries."""
+BATCH_APPENDS_MIN = 32
+"""Batches of up to this size are not split. In smaller ones the fixed cost of a statement is most
+of the cost."""
 
-QUIET_TURNS = 8
-"""After so many turns of the loop without a further append nobody is about to join the batch."""
+IDLE_TURNS_MAX = 8
+"""After so many turns of the event loop without a new append, no further append is expected."""
 
 
-class Lane:
+class Batcher:
     """One connection and the appends that wait for it."""
 
     def __init__(self, connect: Callable[[], Awaitable[Connection]], limits: Limits) -> None:
         self._connect = connect
         self._limits = limits
-        self._waiting: deque[Pending] = deque()
+        self._waiting: deque[PendingAppend] = deque()
         self._arrived = asyncio.Event()
         self._connection: Connection | None = None
-        self._away = False
+        self._unavailable = False
         self._closing = False
         self._task: asyncio.Task[None] | None = None
 
-    def start(self, connection: Connection) -> None:
-        """Begin work on a first connection."""
-        self._connection = connection
-        self._task = asyncio.create_task(self._run(), name="append lane")
+    async def start(self) -> None:
+        """Connect, and start to send batches."""
+        await self._ensure_connection()
+        self._task = asyncio.create_task(self._run(), name="append batcher")
 
     def submit(self, append: Append) -> asyncio.Future[Head]:
-        """Queue an append. Raises StoreOverloaded, or StoreUnavailable once the lane is closing."""
+        """Queue an append. Raises StoreOverloaded, or StoreUnavailable after `close`."""
         if self._closing:
             raise StoreUnavailable("the store is closed")
-        if len(self._waiting) * self._limits.lanes >= self._limits.waiting_appends:
+        if len(self._waiting) * self._limits.batchers >= self._limits.waiting_appends_max:
             raise StoreOverloaded(f"{len(self._waiting)} appends are waiting")
         future: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
-        self._waiting.append(Pending(append, future))
+        self._waiting.append(PendingAppend(append, future))
         self._arrived.set()
         return future
 
     async def close(self) -> None:
-        """Take no more appends, finish those that wait, and disconnect."""
+        """Refuse new appends, send the waiting ones, and disconnect."""
         self._closing = True
         self._arrived.set()
         if self._task is not None:
@@ -77,50 +74,50 @@ class Lane:
             await self._connection.close()
 
     async def _run(self) -> None:
-        answered: list[Pending] = []
+        finished: list[PendingAppend] = []
         while True:
             if not self._waiting:
-                _tell(answered)
-                answered = []
+                _resolve(finished)
+                finished = []
                 if self._closing:
                     return
                 self._arrived.clear()
                 await self._arrived.wait()
             await self._gather()
-            batch = self._take(len(answered))
-            # The next batch is sent before the callers of the last one wake up: the database works
-            # while they do.
+            batch = self._take_batch(len(finished))
+            # Send the next batch before the callers of the last one continue: the database then
+            # works while they do.
             sending = asyncio.create_task(self._commit(batch))
-            _tell(answered)
+            _resolve(finished)
             await sending
-            answered = batch
+            finished = batch
 
     async def _gather(self) -> None:
-        """Let the loop turn as long as that brings further appends, until a batch is full.
+        """Let other tasks run while they add appends, until a batch is full.
 
-        In a busy process other commands are a few turns away from appending too, and sharing a
-        statement with them costs less than one of their own. In an idle one the turns are empty,
-        and take microseconds.
+        In a busy process many commands are a few turns of the event loop away from their append.
+        Sharing a statement with them costs less than a statement for each. In an idle process
+        these turns take microseconds.
         """
         seen = len(self._waiting)
-        quiet_turns = 0
-        while quiet_turns < QUIET_TURNS and seen < SMALLEST_FULL_BATCH:
+        idle_turns = 0
+        while idle_turns < IDLE_TURNS_MAX and seen < BATCH_APPENDS_MIN:
             await asyncio.sleep(0)
-            quiet_turns = 0 if len(self._waiting) > seen else quiet_turns + 1
+            idle_turns = 0 if len(self._waiting) > seen else idle_turns + 1
             seen = len(self._waiting)
 
-    def _take(self, answered: int) -> list[Pending]:
-        """The next batch. `answered` callers are about to come back with their next append.
+    def _take_batch(self, finished: int) -> list[PendingAppend]:
+        """Return the next batch. The callers of `finished` appends are about to append again.
 
-        Half of those that keep the lane busy go at a time, so that the other half can gather.
+        A batch has half of the appends of a busy batcher, so that the other half can gather.
         """
         waiting = self._waiting
-        fair = max(SMALLEST_FULL_BATCH, (len(waiting) + answered) // 2)
-        limit = min(fair, self._limits.batch_appends)
-        batch: dict[int, Pending] = {}
-        later: list[Pending] = []
+        fair = max(BATCH_APPENDS_MIN, (len(waiting) + finished) // 2)
+        limit = min(fair, self._limits.batch_appends_max)
+        batch: dict[int, PendingAppend] = {}
+        later: list[PendingAppend] = []
         size_bytes = 0
-        while waiting and len(batch) < limit and size_bytes < self._limits.batch_bytes:
+        while waiting and len(batch) < limit and size_bytes < self._limits.batch_bytes_max:
             pending = waiting.popleft()
             if pending.future is None or pending.future.done():
                 continue  # its caller was cancelled before it was sent
@@ -132,65 +129,68 @@ class Lane:
         waiting.extendleft(reversed(later))
         return sorted(batch.values(), key=attrgetter("key"))
 
-    async def _commit(self, batch: list[Pending], *, resent: bool = False) -> None:
-        """Find the outcome of every append of a batch.
+    async def _commit(self, batch: list[PendingAppend], *, resent: bool = False) -> None:
+        """Set the outcome of every append of a batch.
 
-        `resent`: an earlier sending may have been let in.
+        `resent`: an earlier try may have stored the batch.
         """
-        # A database that is known to be away gets one try, so that callers learn it at once.
-        deadline = time.monotonic() + (0.0 if self._away else self._limits.patience_s)
-        pause_s = FIRST_PAUSE_S
+        # While the database is known to be unavailable, a batch gets one try: callers then get
+        # their answer without delay.
+        backoff = Backoff(0.0 if self._unavailable else self._limits.retry_timeout_seconds)
         while batch:
             connection: Connection | None = None
             try:
-                connection = await self._connected()
+                connection = await self._ensure_connection()
                 await self._send(connection, batch, resent=resent)
-                self._away = False
+                self._unavailable = False
                 return
-            except Exception as error:  # noqa: BLE001 - whatever it is, every caller gets an answer
+            except Exception as error:  # noqa: BLE001 - every caller must get an answer
                 cause = error
                 if connection is not None and is_lost(error, connection):
                     resent = True
                     connection.terminate()
                 elif connection is not None and not isinstance(error, TRANSIENT):
-                    await self._refused(batch, error, resent=resent)
+                    await self._isolate_refused(batch, error, resent=resent)
                     return
             batch = [pending for pending in batch if pending.outcome is None]
-            if time.monotonic() + pause_s > deadline:
-                self._away = True
+            if not await backoff.wait():
+                self._unavailable = True
                 for pending in batch:
-                    pending.outcome = given_up(pending, cause, resent=resent)
+                    pending.outcome = timed_out(pending, cause, resent=resent)
                 return
-            await asyncio.sleep(pause_s)
-            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
-    async def _connected(self) -> Connection:
+    async def _ensure_connection(self) -> Connection:
         if self._connection is None or self._connection.is_closed():
             self._connection = await self._connect()
         return self._connection
 
-    async def _send(self, connection: Connection, batch: list[Pending], *, resent: bool) -> None:
-        """Send a batch once and note the outcomes."""
-        lost = await store(connection, batch)
+    async def _send(
+        self, connection: Connection, batch: list[PendingAppend], *, resent: bool
+    ) -> None:
+        """Send a batch once and set the outcomes."""
+        rejected_keys = await send_appends(connection, batch)
         for pending in batch:
-            if pending.key not in lost:
+            if pending.key not in rejected_keys:
                 pending.outcome = pending.head
-        if lost:
-            losers = [pending for pending in batch if pending.key in lost]
-            outcomes = await explain(connection, losers, resent=resent)
-            for pending in losers:
+        if rejected_keys:
+            rejected = [pending for pending in batch if pending.key in rejected_keys]
+            outcomes = await explain_rejections(connection, rejected, resent=resent)
+            for pending in rejected:
                 pending.outcome = outcomes[pending.key]
 
-    async def _refused(self, batch: list[Pending], error: Exception, *, resent: bool) -> None:
-        """The statement was refused as a whole: find the append at fault, and spare the others."""
+    async def _isolate_refused(
+        self, batch: list[PendingAppend], cause: Exception, *, resent: bool
+    ) -> None:
+        """Send the appends of a refused statement one by one, so that only the faulty one fails."""
         if len(batch) == 1:
-            refusal = StoreError(f"the database refused the append: {type(error).__name__}")
-            batch[0].outcome = caused(refusal, error)
+            error = refused(cause)
+            error.__cause__ = cause
+            batch[0].outcome = error
             return
         for pending in batch:
             await self._commit([pending], resent=resent)
 
 
-def _tell(batch: list[Pending]) -> None:
+def _resolve(batch: list[PendingAppend]) -> None:
     for pending in batch:
-        pending.tell()
+        pending.resolve()

@@ -1,1 +1,1 @@
-"""Connections, migrations and the embedded PostgreSQL server."""
+"""Connections, retries, migrations, and the embedded PostgreSQL server."""

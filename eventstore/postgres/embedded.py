@@ -1,62 +1,46 @@
-"""A real PostgreSQL of our own, for newcomers and tests, in a data folder of ours.
+"""A real PostgreSQL server in a folder of the project, for newcomers and tests.
 
     with EmbeddedPostgres(Path(".durak/postgres")) as postgres:
         postgres.owner_dsn(), postgres.app_dsn()
 
-The folder (0700) belongs to the user who runs the server and holds `data/`, the socket in `run/`,
-the log and the passwords. The server listens on that socket and on loopback only, asks everyone for
-a password (SCRAM), and syncs every commit to disk.
+The server listens on a Unix socket in that folder and on loopback only, asks for a password
+(SCRAM), and syncs every commit to disk.
 
-A server is shared by all processes that use the same folder and lives as long as one of them does:
-each holds a shared lock on `users.lock`. The last process to release it stops the server;
-`embedded_server.py` does this for processes that were killed.
+All processes that use the same folder share one server. Each holds a shared lock on `users.lock`.
+The last process to release the lock stops the server. `embedded_server.py` does this for processes
+that were killed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
-import secrets
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
-from urllib.parse import quote, urlencode
 
+from eventstore.errors import EmbeddedPostgresError
 from eventstore.postgres import embedded_server
-from eventstore.postgres.binaries import (
-    EmbeddedPostgresError,
-    find_bin_dir,
-    major_version,
-    reachable_bin_dir,
-    reachable_folder,
-    server_user,
-)
+from eventstore.postgres.binaries import find_bin_dir, find_reachable_bin_dir, read_major_version
+from eventstore.postgres.data_folder import DataFolder
+from eventstore.postgres.migrate import APP_ROLE
+from eventstore.postgres.server_port import choose_free_port, is_listening, wait_until_free
+from eventstore.postgres.server_user import choose_server_user, find_reachable_folder
 
 DATABASE = "durak"
 OWNER_ROLE = "durak_owner"
-APP_ROLE = "durak_app"
-SOCKET_PATH_LIMIT_BYTES = (
-    100  # the kernel takes 107 with `.s.PGSQL.65535`; longer folders are served on loopback alone
-)
-START_TIMEOUT_S = 60.0
-PORT_PATIENCE_S = 10.0
-PORTS = range(16_384, 32_768)
-"""Below those that systems give to whoever asks for any: one of these could be somebody else's by
-the time a server that was killed is started again, and its clients know it by its port."""
+START_TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """What runs on a data folder: `pid` and `port` are None when nothing does."""
+    """The server of a folder. `pid` and `port` are None if none is running."""
 
     folder: Path
     pid: int | None
@@ -64,23 +48,24 @@ class ServerStatus:
 
     @property
     def running(self) -> bool:
-        """Whether a server runs on the folder."""
+        """Whether a server is running."""
         return self.pid is not None
 
 
 class EmbeddedPostgres:
-    """One user of the server on a data folder.
+    """One user of the server of a folder.
 
-    All calls block; from a coroutine use `asyncio.to_thread`.
+    All methods block. Call them from a coroutine with `asyncio.to_thread`.
     """
 
     def __init__(self, folder: Path, bin_dir: Path | None = None) -> None:
-        """Take the data folder and, if the default is not wanted, that of the Postgres programs."""
-        self.folder = reachable_folder(folder)
-        self.user = server_user(self.folder)
-        self.bin_dir = reachable_bin_dir(find_bin_dir(bin_dir), self.user)
+        """Take the folder, and the folder of the PostgreSQL programs if not the default."""
+        self.folder = find_reachable_folder(folder)
+        self.user = choose_server_user(self.folder)
+        self.bin_dir = find_reachable_bin_dir(find_bin_dir(bin_dir), self.user)
+        self._files = DataFolder(self.folder, self.user)
         self._users: IO[bytes] | None = None
-        self._life: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -95,20 +80,20 @@ class EmbeddedPostgres:
 
     @property
     def data(self) -> Path:
-        """The data directory as PostgreSQL knows it."""
-        return self.folder / "data"
+        """The data directory of PostgreSQL."""
+        return self._files.data
 
     def start(self) -> Self:
-        """Set up the folder if it is new, and start the server unless it runs already.
+        """Create the folder if it is missing, and start the server unless it is running.
 
         Raises EmbeddedPostgresError.
         """
-        self._make_folder()
+        self._files.create((OWNER_ROLE, APP_ROLE))
         if self._users is None:
-            self._users = (self.folder / "users.lock").open("rb")
-            fcntl.flock(self._users, fcntl.LOCK_SH)  # waits while a lifeline is stopping the server
+            self._users = self._files.users_lock.open("rb")
+            fcntl.flock(self._users, fcntl.LOCK_SH)  # waits for a shutdown that is in progress
         try:
-            with self._starting():
+            with self._lock_start():
                 self._initialise()
                 if not self.status().running:
                     self._launch()
@@ -119,7 +104,7 @@ class EmbeddedPostgres:
         return self
 
     def release(self) -> None:
-        """Let go of the server. If nobody else uses it, it has stopped when this returns."""
+        """Stop using the server. Without other users, the server has stopped on return."""
         if self._users is None:
             return
         with self._users as users:
@@ -127,126 +112,57 @@ class EmbeddedPostgres:
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                fcntl.flock(
-                    users, fcntl.LOCK_SH
-                )  # others use it, or the lifeline was quicker: then wait for it
+                # Another process uses the server, or its parent process is stopping it. In the
+                # second case this waits for the end of the shutdown.
+                fcntl.flock(users, fcntl.LOCK_SH)
             else:
                 self.stop()
-        if self._life is not None:
+        if self._process is not None:
             if self.status().running:
-                self._life.returncode = 0  # it outlives us by intent: nothing to warn of
+                self._process.returncode = 0  # prevents a warning: it outlives this process
             else:
-                self._life.wait()
-            self._life = None
+                self._process.wait()
+            self._process = None
 
     def stop(self) -> None:
-        """Stop the server now, whoever uses it. Does nothing when it does not run."""
+        """Stop the server for all users, if it is running."""
         if not self.status().running:
             return
         answer = self.user.run(
             self.bin_dir / "pg_ctl", "stop", "-s", "-w", "-m", "fast", "-D", self.data
         )
         if answer.returncode != 0 and self.status().running:
-            raise EmbeddedPostgresError(f"Postgres does not stop: {answer.stderr.strip()}")
+            raise EmbeddedPostgresError(f"PostgreSQL does not stop: {answer.stderr.strip()}")
 
     def status(self) -> ServerStatus:
-        """Whether a server runs on the folder, and where."""
-        pid, port, _ = self._postmaster()
-        if pid is None or port is None:
+        """Return the process and port of the running server."""
+        process = self._files.read_postmaster()
+        # A killed server leaves its pid file behind, and another process may have its pid by now.
+        if (
+            process is None
+            or process.port is None
+            or not is_listening(process.port, START_TIMEOUT_SECONDS)
+        ):
             return ServerStatus(self.folder, None, None)
-        with (
-            socket.socket() as probe
-        ):  # a killed server leaves its pid file, and somebody may have its pid by now
-            probe.settimeout(START_TIMEOUT_S)
-            answers = probe.connect_ex(("127.0.0.1", port)) == 0
-        return (
-            ServerStatus(self.folder, pid, port)
-            if answers
-            else ServerStatus(self.folder, None, None)
-        )
-
-    def _postmaster(self) -> tuple[int | None, int | None, bool]:
-        """Process id, port and readiness by the server's pid file, if that process lives."""
-        try:
-            lines = (self.data / "postmaster.pid").read_text().splitlines()
-            pid = int(lines[0])
-        except (FileNotFoundError, IndexError, ValueError):
-            return None, None, False
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return None, None, False
-        except PermissionError:
-            pass  # alive, and somebody else's
-        port = int(lines[3]) if len(lines) > 3 else None
-        return pid, port, len(lines) > 7 and lines[7].strip() == "ready"
+        return ServerStatus(self.folder, process.pid, process.port)
 
     def owner_dsn(self, database: str = DATABASE) -> str:
-        """The address for migrations: the role that owns the tables."""
-        return self._dsn(OWNER_ROLE, database)
+        """Return the address for migrations. Its role owns the tables."""
+        return self._files.make_dsn(OWNER_ROLE, database)
 
     def app_dsn(self, database: str = DATABASE) -> str:
-        """The address for the service: the role that may add events and read them, no more."""
-        return self._dsn(APP_ROLE, database)
-
-    def _dsn(self, role: str, database: str) -> str:
-        port = self._port()
-        place = {"host": str(self.folder / "run")} if self._has_socket() else {"host": "127.0.0.1"}
-        query = urlencode({**place, "port": port})
-        secret = quote(self._password(role), safe="")
-        return f"postgresql://{role}:{secret}@/{quote(database, safe='')}?{query}"
-
-    def _password(self, role: str) -> str:
-        return (self.folder / f"{role}.password").read_text().strip()
-
-    def _port(self) -> int:
-        return int((self.folder / "port").read_text())
-
-    def _has_socket(self) -> bool:
-        return (
-            len(os.fsencode(self.folder / "run")) + len("/.s.PGSQL.65535")
-            <= SOCKET_PATH_LIMIT_BYTES
-        )
-
-    def _make_folder(self) -> None:
-        for folder in (self.folder, self.folder / "run"):
-            if not folder.exists():
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self.user.own(folder)
-        if self.folder.stat().st_mode & 0o077:
-            raise EmbeddedPostgresError(
-                f"{self.folder} is open to other users; it must be a folder of ours alone (0700)"
-            )
-        for name in ("users.lock", "start.lock"):
-            self._write(name, "", overwrite=False)
-        for role in (OWNER_ROLE, APP_ROLE):
-            self._write(f"{role}.password", secrets.token_urlsafe(24), overwrite=False)
-
-    def _write(self, name: str, text: str, *, overwrite: bool = True) -> None:
-        path = self.folder / name
-        if path.exists() and not overwrite:
-            return
-        handle, half = tempfile.mkstemp(
-            dir=self.folder, prefix=".new-"
-        )  # 0600, and never seen half written
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        self.user.own(Path(half))
-        if overwrite:
-            Path(half).replace(path)
-            return
-        with contextlib.suppress(FileExistsError):
-            os.link(half, path)
-        Path(half).unlink()
+        """Return the address for the service. Its role may append events and read them."""
+        return self._files.make_dsn(APP_ROLE, database)
 
     @contextlib.contextmanager
-    def _starting(self) -> Iterator[None]:
-        with (self.folder / "start.lock").open("rb") as lock:
+    def _lock_start(self) -> Iterator[None]:
+        with self._files.start_lock.open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _initialise(self) -> None:
-        ours = major_version(self.bin_dir, self.user)
+        """Create the data directory, or check that these programs can use the existing one."""
+        ours = read_major_version(self.bin_dir, self.user)
         if (self.data / "PG_VERSION").exists():
             theirs = int((self.data / "PG_VERSION").read_text().split(".")[0])
             if theirs != ours:
@@ -256,97 +172,100 @@ class EmbeddedPostgres:
                     "or another data folder, or move the data with pg_dump or pg_upgrade"
                 )
             return
-        half = (
-            self.folder / "data.new"
-        )  # a set-up that was cut short leaves this, never a half-made `data`
-        if half.exists():
-            shutil.rmtree(half)
+        partial = self.folder / "data.new"  # an interrupted set-up leaves it behind
+        if partial.exists():
+            shutil.rmtree(partial)
         answer = self.user.run(
-            self.bin_dir / "initdb", "-D", half, "-U", OWNER_ROLE,
-            f"--pwfile={self.folder / f'{OWNER_ROLE}.password'}",
+            self.bin_dir / "initdb", "-D", partial, "-U", OWNER_ROLE,
+            f"--pwfile={self._files.password_file(OWNER_ROLE)}",
             "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--data-checksums",
         )  # fmt: skip
         if answer.returncode != 0:
             raise EmbeddedPostgresError(
                 f"initdb failed: {answer.stderr.strip() or answer.stdout.strip()}"
             )
-        with (half / "postgresql.conf").open("a") as settings:
+        with (partial / "postgresql.conf").open("a") as settings:
             settings.write("\ninclude '../durak.conf'\n")
-        half.rename(self.data)
+        partial.rename(self.data)
 
     def _launch(self) -> None:
-        if self._life is not None:
-            self._life.wait()  # the server it ran is gone
-            self._life = None
-        log = self.folder / "log"
-        self._write("log", "", overwrite=False)
-        account = [] if self.user.uid is None else [str(self.user.uid), str(self.user.gid)]
+        """Start the server and wait until it accepts connections."""
+        if self._process is not None:
+            self._process.wait()  # its server has ended
+            self._process = None
+        deadline = time.monotonic() + START_TIMEOUT_SECONDS
+        while True:
+            self._write_settings()
+            log_start = self._files.log.stat().st_size
+            process = self._spawn()
+            if self._wait_until_ready(process, deadline):
+                self._process = process
+                return
+            reason = self._read_log(log_start)
+            if time.monotonic() > deadline:
+                self.stop()
+                raise EmbeddedPostgresError(
+                    f"PostgreSQL is not ready after {START_TIMEOUT_SECONDS:.0f} s on "
+                    f"{self.data}: {reason}"
+                )
+            self._remove_obstacle(reason)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
         command: list[str | Path] = [
             sys.executable,
             "-I",
             embedded_server.__file__,
-            self.folder / "users.lock",
-            log,
+            self._files.users_lock,
+            self._files.log,
             self.bin_dir / "postgres",
             self.data,
         ]
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while True:
-            self._write_settings()
-            seen = log.stat().st_size
-            life = subprocess.Popen(
-                [*command, *account],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                cwd="/",
-            )
-            while life.poll() is None and time.monotonic() < deadline:
-                if self._postmaster()[2]:
-                    self._life = life
-                    return
-                time.sleep(0.01)
-            with log.open(errors="replace") as lines:
-                lines.seek(seen)
-                reason = lines.read()[-2000:].strip()
-            if time.monotonic() > deadline:
-                self.stop()
-                raise EmbeddedPostgresError(
-                    f"Postgres is not ready after {START_TIMEOUT_S:.0f} s on {self.data}: {reason}"
-                )
-            if (
-                "could not create any TCP/IP sockets" in reason
-            ):  # somebody took the port: find another
-                (self.folder / "port").unlink(missing_ok=True)
-            elif (
-                "shared memory block" in reason or "postmaster.pid" in reason
-            ):  # a killed server's processes are still leaving
-                time.sleep(0.05)
-            else:
-                raise EmbeddedPostgresError(f"Postgres does not start on {self.data}: {reason}")
+        account = [] if self.user.uid is None else [str(self.user.uid), str(self.user.gid)]
+        return subprocess.Popen(
+            [*command, *account],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+        )
 
-    def _settle_port(self) -> None:
-        """Keep the port over restarts where it can be, so that clients find the server again."""
-        # What is left of a server that was killed may hold it for a moment more.
-        deadline = time.monotonic() + PORT_PATIENCE_S
-        while (self.folder / "port").exists():
-            with socket.socket() as probe, contextlib.suppress(OSError, ValueError):
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(("127.0.0.1", self._port()))
-                return
-            if time.monotonic() > deadline:
-                break  # somebody else has it
-            time.sleep(0.05)
-        self._write("port", str(_free_port()))
+    def _wait_until_ready(self, process: subprocess.Popen[bytes], deadline: float) -> bool:
+        while process.poll() is None and time.monotonic() < deadline:
+            server = self._files.read_postmaster()
+            if server is not None and server.is_ready:
+                return True
+            time.sleep(0.01)
+        return False
+
+    def _read_log(self, start: int) -> str:
+        with self._files.log.open(errors="replace") as lines:
+            lines.seek(start)
+            return lines.read()[-2000:].strip()
+
+    def _remove_obstacle(self, reason: str) -> None:
+        """Prepare another start. Raises EmbeddedPostgresError if it would fail again."""
+        if "could not create any TCP/IP sockets" in reason:
+            self._files.remove("port")  # another program has taken it
+        elif "shared memory block" in reason or "postmaster.pid" in reason:
+            time.sleep(0.05)  # processes of a killed server are still ending
+        else:
+            raise EmbeddedPostgresError(f"PostgreSQL does not start on {self.data}: {reason}")
+
+    def _choose_port(self) -> int:
+        """Return the port of the last start if it is free, so that clients can reconnect."""
+        port = self._files.read_port()
+        if port is None or not wait_until_free(port):
+            port = choose_free_port()
+            self._files.write("port", str(port))
+        return port
 
     def _write_settings(self) -> None:
-        self._settle_port()
-        directory = str(self.folder / "run").replace("'", "''") if self._has_socket() else ""
+        sockets = str(self._files.sockets).replace("'", "''") if self._files.has_socket else ""
         settings = {
             "listen_addresses": "'127.0.0.1'",
-            "port": self._port(),
-            "unix_socket_directories": f"'{directory}'",
+            "port": self._choose_port(),
+            "unix_socket_directories": f"'{sockets}'",
             "unix_socket_permissions": "0700",
             "max_connections": 200,
             "shared_buffers": "128MB",
@@ -355,39 +274,26 @@ class EmbeddedPostgres:
             "synchronous_commit": "on",
             "log_min_messages": "warning",
         }
-        self._write(
-            "durak.conf", "".join(f"{name} = {value}\n" for name, value in settings.items())
-        )
+        lines = "".join(f"{name} = {value}\n" for name, value in settings.items())
+        self._files.write("durak.conf", lines)
 
     def _create_roles(self) -> None:
-        if (self.folder / "ready").exists():
+        """Create the role of the service and the database, once per folder."""
+        if self._files.has("ready"):
             return
-        password = self._password(APP_ROLE)
+        password = self._files.read_password(APP_ROLE)
         script = f"""
             SELECT 'CREATE ROLE {APP_ROLE}'
             WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{APP_ROLE}') \\gexec
             ALTER ROLE {APP_ROLE} LOGIN PASSWORD '{password}';
             SELECT 'CREATE DATABASE {DATABASE}'
             WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{DATABASE}') \\gexec
-        """  # noqa: S608 - psql does not take parameters here; the password is of our own making
+        """  # noqa: S608 - psql takes no parameters here, and the password has no special characters
+        owner_dsn = self.owner_dsn("postgres")
         answer = self.user.run(
-            self.bin_dir / "psql",
-            "-X",
-            "-q",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-d",
-            self.owner_dsn("postgres"),
+            self.bin_dir / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", owner_dsn,
             stdin=script,
-        )
+        )  # fmt: skip
         if answer.returncode != 0:
             raise EmbeddedPostgresError(f"the roles cannot be created: {answer.stderr.strip()}")
-        self._write("ready", "")
-
-
-def _free_port() -> int:
-    while True:
-        port = secrets.choice(PORTS)
-        with socket.socket() as free, contextlib.suppress(OSError):
-            free.bind(("127.0.0.1", port))
-            return port
+        self._files.write("ready", "")

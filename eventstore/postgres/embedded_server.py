@@ -1,11 +1,11 @@
-"""Runs one Postgres server and stops it when nobody uses it any more; needs nothing but Python.
+"""Run one PostgreSQL server, and stop it when no process uses it. Needs only Python itself.
 
-Everyone who uses the server holds a shared lock on one file, which the kernel lets go of when they
-die, however they die. This process waits for the exclusive lock, which it gets when the last of
-them is gone. It is the server's parent, so that a server that was killed is reaped at once: while a
-zombie keeps its process id, Postgres takes the data folder for being in use.
+Every process that uses the server holds a shared lock on one file. The kernel releases the lock
+when the process dies for any reason. This process waits for the exclusive lock, which it gets after
+the last user is gone. It is the parent of the server, so that a killed server is reaped at once: a
+zombie keeps its process id, and PostgreSQL would then report that the data folder is in use.
 
-Usage: lifeline.py LOCK_FILE LOG_FILE POSTGRES DATA_FOLDER [UID GID]
+Usage: embedded_server.py LOCK_FILE LOG_FILE POSTGRES DATA_FOLDER [UID GID]
 """
 
 import fcntl
@@ -25,7 +25,7 @@ def main(
     uid: str | None = None,
     gid: str | None = None,
 ) -> None:
-    """Run the server until it ends by itself or the lock file has no other holder."""
+    """Run the server until it ends by itself or no other process holds the lock file."""
     with Path(log_file).open("ab") as log:
         server = subprocess.Popen(
             [postgres, "-D", data],
@@ -43,8 +43,8 @@ def main(
     def stop_when_unused() -> None:
         with Path(lock_file).open("rb") as users:
             fcntl.flock(users, fcntl.LOCK_EX)
-            server.send_signal(signal.SIGINT)  # Postgres' fast shutdown
-            server.wait()  # whoever comes now waits for the lock, so for the end of the shutdown
+            server.send_signal(signal.SIGINT)  # the fast shutdown of PostgreSQL
+            server.wait()  # a new user waits for the lock, and so for the end of the shutdown
 
     threading.Thread(target=stop_when_unused, daemon=True).start()
     os._exit(server.wait())

@@ -1,7 +1,8 @@
-"""Brings a database to the newest schema: numbered plain SQL, each file run once.
+"""Migrations: numbered SQL files that bring a database to the newest schema.
 
-Files are `migrations/NNNN_name.sql`. One that has run is never changed: the runner refuses to go on
-when its checksum differs, or when the database has one that this program does not know.
+The files are `migrations/NNNN_name.sql`. Each one runs once and never changes afterwards. The
+runner refuses a database where a file has another checksum, or one with a migration that this
+program does not have.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from importlib.resources import files
 import asyncpg
 
 from eventstore.errors import MigrationError
+from eventstore.postgres.advisory_locks import AdvisoryLock
 
 APP_ROLE = "durak_app"
-LOCK_KEY = 0x6475_7261_6B  # "durak"; held while migrating, so that two starting services take turns
+"""The role of the service. It may append to the log and read it, but not change it."""
 
 _PREPARE = f"""
 DO $$
@@ -25,14 +27,14 @@ BEGIN
         CREATE ROLE {APP_ROLE} NOLOGIN;
     END IF;
 EXCEPTION
-    -- somebody made it meanwhile, for another database of this server
+    -- a migration of another database on this server has created the role at the same time
     WHEN duplicate_object OR unique_violation THEN NULL;
 END
 $$;
 DO $$
 BEGIN
     IF NOT pg_has_role(current_user, '{APP_ROLE}', 'MEMBER') THEN
-        -- so that a service that connects as the owner can step down to it
+        -- lets a service that connects as the owner give up the owner's rights
         GRANT {APP_ROLE} TO CURRENT_USER;
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO {APP_ROLE}', current_schema());
@@ -58,12 +60,12 @@ class Migration:
 
     @property
     def checksum(self) -> bytes:
-        """SHA-256 of the file's text."""
+        """SHA-256 of the text of the file."""
         return sha256(self.sql.encode()).digest()
 
 
-def migrations() -> list[Migration]:
-    """All migrations of this program, in order."""
+def load_migrations() -> list[Migration]:
+    """Return all migrations of this program, in order."""
     found = [
         Migration(int(match[1]), match[2], path.read_text(encoding="utf-8"))
         for path in files("eventstore.postgres").joinpath("migrations").iterdir()
@@ -76,61 +78,68 @@ def migrations() -> list[Migration]:
 
 
 async def migrate(dsn: str, known: list[Migration] | None = None) -> list[Migration]:
-    """Run what is missing, as the owner of the tables, and give what was run.
+    """Run the missing migrations in one transaction, and return them.
 
-    Raises MigrationError; then nothing has changed.
+    Connect as the owner of the tables. Processes that migrate at the same time wait for each other.
+
+    Raises MigrationError. Then nothing has changed.
     """
-    known = migrations() if known is None else known
+    known = load_migrations() if known is None else known
     connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute("SELECT pg_advisory_lock($1)", LOCK_KEY)
+        await connection.execute("SELECT pg_advisory_lock($1)", AdvisoryLock.MIGRATION)
         async with connection.transaction():
             await connection.execute(_PREPARE)
-            missing = check(known, await _applied(connection))
+            missing = find_missing(known, await _read_applied(connection))
             for migration in missing:
-                try:
-                    await connection.execute(migration.sql)
-                except asyncpg.PostgresError as error:
-                    raise MigrationError(
-                        f"migration {migration.version:04} {migration.name} failed: {error}"
-                    ) from error
-                await connection.execute(
-                    "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)",
-                    migration.version,
-                    migration.name,
-                    migration.checksum,
-                )
+                await _apply(connection, migration)
         return missing
     finally:
         await connection.close()
 
 
-def check(known: list[Migration], applied: dict[int, bytes]) -> list[Migration]:
-    """What of `known` is not yet in `applied` (version → checksum).
+def find_missing(known: list[Migration], applied: dict[int, bytes]) -> list[Migration]:
+    """Return the migrations of `known` that are not in `applied` (checksums by version).
 
-    Raises MigrationError where the two contradict each other.
+    Raises MigrationError if the two contradict each other.
     """
     by_version = {migration.version: migration for migration in known}
     for version, checksum in sorted(applied.items()):
         if version not in by_version:
             raise MigrationError(
-                f"the database has migration {version:04}, which this program is too old to know"
+                f"the database has migration {version:04}, which this program does not know: "
+                "use a newer program"
             )
         if by_version[version].checksum != checksum:
             raise MigrationError(
                 f"migration {version:04} {by_version[version].name} was changed after it ran on "
-                "this database: put the file back, and make the change in a new migration"
+                "this database: restore the file, and make the change in a new migration"
             )
     return [migration for migration in known if migration.version not in applied]
 
 
-async def pending(connection: asyncpg.Connection[asyncpg.Record]) -> list[Migration]:
-    """What a database still needs, without changing it."""
+async def find_pending(connection: asyncpg.Connection[asyncpg.Record]) -> list[Migration]:
+    """Return the migrations that a database lacks. Raises MigrationError as `find_missing` does."""
     if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
-        return migrations()
-    return check(migrations(), await _applied(connection))
+        return load_migrations()
+    return find_missing(load_migrations(), await _read_applied(connection))
 
 
-async def _applied(connection: asyncpg.Connection[asyncpg.Record]) -> dict[int, bytes]:
+async def _apply(connection: asyncpg.Connection[asyncpg.Record], migration: Migration) -> None:
+    try:
+        await connection.execute(migration.sql)
+    except asyncpg.PostgresError as error:
+        raise MigrationError(
+            f"migration {migration.version:04} {migration.name} failed: {error}"
+        ) from error
+    await connection.execute(
+        "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)",
+        migration.version,
+        migration.name,
+        migration.checksum,
+    )
+
+
+async def _read_applied(connection: asyncpg.Connection[asyncpg.Record]) -> dict[int, bytes]:
     rows = await connection.fetch("SELECT version, checksum FROM schema_migrations")
     return {row["version"]: row["checksum"] for row in rows}

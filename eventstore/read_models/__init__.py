@@ -1,1 +1,1 @@
-"""Tables computed from the streams: the lobby and the standings."""
+"""Tables that are computed from the streams and can be rebuilt from them: lobby and standings."""

@@ -1,25 +1,27 @@
-"""The lobby and "my matches": lists of matches, newest first, paged by the last row seen."""
+"""The lobby: lists of all matches and of a player's matches, newest first.
+
+Appends write the rows in their own statement; see `log.append`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-from eventstore.model import LobbyRow, PageKey
+from eventstore.model import BEFORE_FIRST_PAGE, LobbyRow, PageKey
+from eventstore.postgres.pool import Pool
 
 if TYPE_CHECKING:
-    from eventstore.postgres.connect import Pooled
-
-_NEWEST = PageKey(datetime(9999, 12, 31, tzinfo=UTC), UUID(int=2**128 - 1))
+    from eventstore.postgres.connect import PooledConnection
 
 _ALL = """
 SELECT match_id, status, opened_at, version, summary FROM matches
 WHERE (opened_at, match_id) < ($1, $2) ORDER BY opened_at DESC, match_id DESC LIMIT $3
 """
 
-# One index scan per status, each no longer than the page.
+# One index scan for each status. None is longer than the page.
 _BY_STATUS = """
 SELECT m.* FROM unnest($4::smallint[]) AS wanted (status) CROSS JOIN LATERAL (
     SELECT match_id, status, opened_at, version, summary FROM matches
@@ -36,8 +38,7 @@ WHERE p.player = $4 AND (p.opened_at, match_id) < ($1, $2)
 ORDER BY p.opened_at DESC, match_id DESC LIMIT $3
 """
 
-# No further than the limit, however many there are.
-_COUNT_OPENED = """
+COUNT_OPENED = """
 SELECT count(*) FROM (
     SELECT FROM matches
     WHERE opened_by = $1 AND status = $2 AND ended_at IS NULL
@@ -55,57 +56,82 @@ SET version = excluded.version, status = excluded.status, opened_at = excluded.o
 WHERE matches.version <= excluded.version
 RETURNING 1
 """
+_VACATE = "DELETE FROM match_players WHERE match_id = $1 AND player <> ALL ($2)"
+_SEAT = """
+INSERT INTO match_players (match_id, player, opened_at)
+SELECT $1, unnest($2::text[]), $3 ON CONFLICT DO NOTHING
+"""
 
 
-def page_query(
-    statuses: Collection[int] | None, player: str | None, after: PageKey | None, limit: int
-) -> tuple[str, *tuple[object, ...]]:
-    """The query of one page and its arguments."""
-    opened_at, match_id = after or _NEWEST
-    if player is not None:
-        return (
-            _BY_PLAYER,
-            opened_at,
-            match_id,
-            limit,
-            player,
-            None if statuses is None else sorted(statuses),
-        )
-    if statuses is not None:
-        return _BY_STATUS, opened_at, match_id, limit, sorted(set(statuses))
-    return _ALL, opened_at, match_id, limit
+class ListedMatch(NamedTuple):
+    """One row of a list of matches. `version` is that of the event that last changed the row."""
+
+    match_id: UUID
+    status: int
+    opened_at: datetime
+    version: int
+    summary: bytes
 
 
-def count_query(opened_by: str, status: int, limit: int) -> tuple[str, *tuple[object, ...]]:
-    """The query that counts what somebody has opened, and its arguments."""
-    return _COUNT_OPENED, opened_by, status, limit
+class Lobby:
+    """Lists and counts matches. Use it as `EventStore.lobby`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def list_matches(
+        self,
+        *,
+        statuses: Collection[int] | None = None,
+        player: str | None = None,
+        after: PageKey | None = None,
+        limit: int,
+    ) -> list[ListedMatch]:
+        """Return a page of matches, newest first.
+
+        `statuses` and `player` (a seated player) restrict the list. `after` is the last row of the
+        page before.
+        """
+        page = (*(after or BEFORE_FIRST_PAGE), limit)
+        if player is not None:
+            wanted = None if statuses is None else sorted(statuses)
+            rows = await self._pool.fetch(_BY_PLAYER, *page, player, wanted)
+        elif statuses is not None:
+            rows = await self._pool.fetch(_BY_STATUS, *page, sorted(set(statuses)))
+        else:
+            rows = await self._pool.fetch(_ALL, *page)
+        return [ListedMatch(*row) for row in rows]
+
+    async def count_opened(self, opened_by: str, *, status: int, limit: int) -> int:
+        """Return how many matches of a status a player has opened, at most `limit`.
+
+        Ended matches do not count.
+        """
+        [row] = await self._pool.fetch(COUNT_OPENED, opened_by, status, limit)
+        return int(row["count"])
+
+    async def put_rows(self, rows: Sequence[tuple[UUID, int, LobbyRow]]) -> None:
+        """Write rows (match id, version, row) of a rebuild, except over newer rows."""
+
+        async def put(connection: PooledConnection) -> None:
+            for match_id, version, row in sorted(rows, key=lambda row: row[0].int):
+                await _put(connection, match_id, version, row)
+
+        await self._pool.transact(put)
 
 
-async def put(connection: Pooled, rows: Sequence[tuple[UUID, int, LobbyRow]]) -> None:
-    """Write rows (match id, version, row) in the caller's transaction, except over newer ones."""
-    for match_id, version, row in sorted(rows, key=lambda row: row[0].int):
-        written = await connection.fetchval(
-            _PUT,
-            match_id,
-            version,
-            row.status,
-            row.opened_at,
-            row.summary,
-            row.ended_at,
-            row.opened_by,
-        )
-        if written is None:
-            continue
+async def _put(connection: PooledConnection, match_id: UUID, version: int, row: LobbyRow) -> None:
+    written = await connection.fetchval(
+        _PUT,
+        match_id,
+        version,
+        row.status,
+        row.opened_at,
+        row.summary,
+        row.ended_at,
+        row.opened_by,
+    )
+    if written is not None:
         players = list(row.players)
-        await connection.execute(
-            "DELETE FROM match_players WHERE match_id = $1 AND player <> ALL ($2)",
-            match_id,
-            players,
-        )
-        await connection.execute(
-            "INSERT INTO match_players (match_id, player, opened_at) "
-            "SELECT $1, unnest($2::text[]), $3 ON CONFLICT DO NOTHING",
-            match_id,
-            players,
-            row.opened_at,
-        )
+        await connection.execute(_VACATE, match_id, players)
+        await connection.execute(_SEAT, match_id, players, row.opened_at)

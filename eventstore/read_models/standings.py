@@ -1,37 +1,35 @@
-"""Standings: what ended matches came to, counted in one order that follows from the log alone.
+"""Standings: the results of ended matches, by seat, series and player.
 
-The order is that of the matches' last events by time, then by match id. They are counted in turns:
-one process at a time, all of a turn or nothing. A match that comes to light after later ones have
-been counted (its replica's transaction was slow, or its clock behind) sends the standings back to
-before it, and what followed is counted again; so they are always what counting all matches in order
-gives. What the numbers mean the caller knows.
+Matches are counted in the order of their last events' times, then of their ids. This order follows
+from the log alone. One process at a time counts, and each update is one transaction. A match can
+become visible after later ones were counted (a slow transaction, or a clock that is behind). Then
+the standings are rolled back to before it, and the later matches are counted again. So the
+standings always equal those of counting all matches in order. The caller defines what the numbers
+mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from uuid import UUID
 
-from eventstore.checkpoints import TURN_KEY as CHECKPOINTS_TURN_KEY
-from eventstore.model import Limits
-from eventstore.postgres.connect import patiently
+from eventstore.postgres.advisory_locks import AdvisoryLock
+from eventstore.postgres.pool import Pool
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from eventstore.postgres.connect import Pool, Pooled
+    from eventstore.postgres.connect import PooledConnection
 
 Result = TypeVar("Result")
 
-TURN_KEY = CHECKPOINTS_TURN_KEY + 1
-
-_WAITING = """
+_UNCOUNTED = """
 SELECT match_id, ended_at, summary FROM matches
 WHERE ended_at <= $1 AND NOT counted ORDER BY ended_at, match_id LIMIT $2
 """
-_TAKE_BACK = """
+_ROLL_BACK = """
 WITH later AS (
     DELETE FROM standings WHERE (ended_at, match_id) >= ($1, $2) RETURNING match_id, player
 ), uncounted AS (
@@ -39,8 +37,8 @@ WITH later AS (
 )
 SELECT DISTINCT player FROM later WHERE player IS NOT NULL
 """
-_FORGET = "DELETE FROM ratings WHERE player = ANY ($1::text[])"
-_RESTORE = """
+_DELETE_RATINGS = "DELETE FROM ratings WHERE player = ANY ($1::text[])"
+_RESTORE_RATINGS = """
 INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points)
 SELECT p.player, s.* FROM unnest($1::text[]) AS p (player) CROSS JOIN LATERAL (
     SELECT points, matches, wins, losses, day, bot_points FROM standings WHERE player = p.player
@@ -51,14 +49,14 @@ _RATINGS = """
 SELECT player, points, matches, wins, losses, day, bot_points FROM ratings
 WHERE player = ANY ($1::text[])
 """
-_ADD = """
+_ADD_STANDINGS = """
 INSERT INTO standings (match_id, seat, ended_at, series_id, player, won, lost,
     points, matches, wins, losses, day, bot_points)
 SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::timestamptz[], $4::uuid[], $5::text[],
     $6::smallint[], $7::smallint[], $8::integer[], $9::integer[], $10::integer[], $11::integer[],
     $12::integer[], $13::integer[])
 """
-_RATE = """
+_PUT_RATINGS = """
 INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points)
 SELECT * FROM unnest($1::text[], $2::integer[], $3::integer[], $4::integer[], $5::integer[],
     $6::integer[], $7::integer[])
@@ -66,7 +64,7 @@ ON CONFLICT (player) DO UPDATE
 SET points = excluded.points, matches = excluded.matches, wins = excluded.wins,
     losses = excluded.losses, day = excluded.day, bot_points = excluded.bot_points
 """
-_COUNTED = "UPDATE matches SET counted = true WHERE match_id = ANY ($1::uuid[])"
+_MARK_COUNTED = "UPDATE matches SET counted = true WHERE match_id = ANY ($1::uuid[])"
 
 _PAGE = """
 SELECT player, points, matches, wins, losses, day, bot_points FROM ratings
@@ -79,7 +77,7 @@ FROM standings WHERE series_id = $1 GROUP BY seat ORDER BY seat
 
 
 class PlayerNumbers(NamedTuple):
-    """A player's numbers; `day` is counted from 1970-01-01 (UTC)."""
+    """The numbers of a player. `day` counts days from 1970-01-01 (UTC)."""
 
     points: int
     matches: int
@@ -89,8 +87,8 @@ class PlayerNumbers(NamedTuple):
     bot_points: int
 
 
-class Ended(NamedTuple):
-    """A match that waits to be counted: its last event's time, and the lobby's summary."""
+class UncountedMatch(NamedTuple):
+    """An ended match that is not counted yet: the time of its last event, its lobby summary."""
 
     match_id: UUID
     ended_at: datetime
@@ -98,7 +96,10 @@ class Ended(NamedTuple):
 
 
 class SeatStanding(NamedTuple):
-    """What a match came to for one seat. A bot has no `player`, and no numbers."""
+    """The result of a match for one seat. For a bot, `player` and `after` are None.
+
+    `after` holds the numbers of the player after the match.
+    """
 
     match_id: UUID
     seat: int
@@ -111,7 +112,7 @@ class SeatStanding(NamedTuple):
 
 
 class SeriesSeat(NamedTuple):
-    """What a series has come to for one seat."""
+    """The results of a series for one seat."""
 
     seat: int
     matches: int
@@ -120,111 +121,111 @@ class SeriesSeat(NamedTuple):
 
 
 class RatingKey(NamedTuple):
-    """Where a list of ratings goes on: after the player with these."""
+    """The last row of a page of ratings."""
 
     points: int
     player: str
 
 
-class StandingsTurn:
-    """The standings during a turn: what waits, and what to add."""
+BEFORE_FIRST_RATING: Final = RatingKey(2**31 - 1, "")
 
-    def __init__(self, connection: Pooled) -> None:
+
+class StandingsUpdate:
+    """The standings inside the transaction of one update."""
+
+    def __init__(self, connection: PooledConnection) -> None:
         self._connection = connection
 
-    async def waiting(self, until: datetime, limit: int) -> list[Ended]:
-        """The next matches to be counted, of those that ended by then, in order.
+    async def take_uncounted(self, until: datetime, limit: int) -> list[UncountedMatch]:
+        """Return the next matches to count, in order, of those that ended by `until`.
 
-        Where one of them comes before what is counted, that is taken back first.
+        If the first of them belongs before counted matches, the standings are first rolled back to
+        before it.
         """
-        waiting = await self._fetch_waiting(until, limit)
-        if waiting and await self._take_back(waiting[0]):
-            waiting = await self._fetch_waiting(until, limit)
-        return waiting
+        uncounted = await self._find_uncounted(until, limit)
+        if uncounted and await self._roll_back(uncounted[0]):
+            uncounted = await self._find_uncounted(until, limit)
+        return uncounted
 
-    async def ratings(self, players: Collection[str]) -> dict[str, PlayerNumbers]:
-        """The numbers of those players who have any."""
+    async def read_ratings(self, players: Collection[str]) -> dict[str, PlayerNumbers]:
+        """Return the numbers of the players that have any."""
         rows = await self._connection.fetch(_RATINGS, list(players))
-        return {row["player"]: PlayerNumbers(*tuple(row)[1:]) for row in rows}
+        return {row["player"]: _read_numbers(row) for row in rows}
 
-    async def add(self, ended: Sequence[Ended], seats: Sequence[SeatStanding]) -> None:
-        """Add what these matches came to, in order; one without seats is counted as nothing."""
+    async def add(self, matches: Sequence[UncountedMatch], seats: Sequence[SeatStanding]) -> None:
+        """Add the results of these matches, in order. A match without seats has no result."""
         rows = [(*seat[:-1], *(seat.after or (0,) * len(PlayerNumbers._fields))) for seat in seats]
         if rows:
-            await self._connection.execute(_ADD, *_columns(rows))
+            await self._connection.execute(_ADD_STANDINGS, *_columns(rows))
         last = {seat.player: seat.after for seat in seats if seat.player is not None}
-        rates = [(player, *after) for player, after in sorted(last.items()) if after is not None]
-        if rates:
-            await self._connection.execute(_RATE, *_columns(rates))
-        await self._connection.execute(_COUNTED, [match.match_id for match in ended])
+        ratings = [(player, *after) for player, after in sorted(last.items()) if after is not None]
+        if ratings:
+            await self._connection.execute(_PUT_RATINGS, *_columns(ratings))
+        await self._connection.execute(_MARK_COUNTED, [match.match_id for match in matches])
 
-    async def _fetch_waiting(self, until: datetime, limit: int) -> list[Ended]:
-        return [Ended(*row) for row in await self._connection.fetch(_WAITING, until, limit)]
+    async def _find_uncounted(self, until: datetime, limit: int) -> list[UncountedMatch]:
+        rows = await self._connection.fetch(_UNCOUNTED, until, limit)
+        return [UncountedMatch(*row) for row in rows]
 
-    async def _take_back(self, first: Ended) -> bool:
-        """Take back what was counted from a match on; whether there was anything."""
-        rows = await self._connection.fetch(_TAKE_BACK, first.ended_at, first.match_id)
+    async def _roll_back(self, first: UncountedMatch) -> bool:
+        """Remove the results from a match on. Return whether there were any."""
+        rows = await self._connection.fetch(_ROLL_BACK, first.ended_at, first.match_id)
         players = [row["player"] for row in rows]
-        await self._connection.execute(_FORGET, players)
-        await self._connection.execute(_RESTORE, players)
+        await self._connection.execute(_DELETE_RATINGS, players)
+        await self._connection.execute(_RESTORE_RATINGS, players)
         return bool(rows)
 
 
 class Standings:
-    """Series and ratings as the turns have left them. Reached as `EventStore.standings`."""
+    """Reads and updates series and ratings. Use it as `EventStore.standings`."""
 
-    def __init__(self, pool: Pool, limits: Limits) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._limits = limits
 
-    async def take_turn(
-        self, work: Callable[[StandingsTurn], Awaitable[Result]], *, wait: bool = False
+    async def update(
+        self, work: Callable[[StandingsUpdate], Awaitable[Result]], *, wait: bool = False
     ) -> Result | None:
-        """Do the work of a turn in one transaction; None where another process has its turn.
+        """Run one update in a transaction. Return None if another process is updating.
 
-        With `wait` it is waited for. What the work raises undoes it. Raises StoreUnavailable.
+        With `wait` it waits for the other process instead. An exception of `work` rolls the update
+        back. Raises StoreUnavailable.
         """
-        lock = "pg_advisory_xact_lock($1) IS NOT NULL" if wait else "pg_try_advisory_xact_lock($1)"
+        return await self._pool.transact_exclusively(
+            AdvisoryLock.STANDINGS_UPDATE,
+            lambda connection: work(StandingsUpdate(connection)),
+            wait=wait,
+        )
 
-        async def attempt() -> Result | None:
-            async with self._pool.acquire() as connection, connection.transaction():
-                if not await connection.fetchval(f"SELECT {lock}", TURN_KEY):
-                    return None
-                return await work(StandingsTurn(connection))
+    async def clear(self) -> None:
+        """Delete all standings, so that all matches are counted again."""
 
-        return await patiently(0.0, attempt)
-
-    async def empty(self) -> None:
-        """Forget all standings: everything waits to be counted again."""
-
-        async def work(turn: StandingsTurn) -> None:
-            connection = turn._connection  # noqa: SLF001 - the same module
+        async def delete_all(connection: PooledConnection) -> None:
             await connection.execute("SET LOCAL statement_timeout = 0")
             await connection.execute("DELETE FROM standings")
             await connection.execute("DELETE FROM ratings")
             await connection.execute("UPDATE matches SET counted = false WHERE counted")
 
-        await self.take_turn(work, wait=True)
+        await self._pool.transact_exclusively(AdvisoryLock.STANDINGS_UPDATE, delete_all, wait=True)
 
-    async def rating(self, player: str) -> PlayerNumbers | None:
-        """A player's numbers; None where none of their matches was counted."""
-        rows = await self._fetch(_RATINGS, [player])
-        return PlayerNumbers(*tuple(rows[0])[1:]) if rows else None
+    async def read_rating(self, player: str) -> PlayerNumbers | None:
+        """Return the numbers of a player, or None if none of their matches was counted."""
+        row = await self._pool.fetch_first(_RATINGS, [player])
+        return None if row is None else _read_numbers(row)
 
-    async def ratings(
+    async def list_ratings(
         self, *, after: RatingKey | None = None, limit: int
     ) -> list[tuple[str, PlayerNumbers]]:
-        """A page of all players, the most points first."""
-        key = after or RatingKey(2**31 - 1, "")
-        rows = await self._fetch(_PAGE, *key, limit)
-        return [(row["player"], PlayerNumbers(*tuple(row)[1:])) for row in rows]
+        """Return a page of players and their numbers, by falling points, then by name."""
+        rows = await self._pool.fetch(_PAGE, *(after or BEFORE_FIRST_RATING), limit)
+        return [(row["player"], _read_numbers(row)) for row in rows]
 
-    async def series(self, series_id: UUID) -> list[SeriesSeat]:
-        """The seats of a series; none where no match of it was counted."""
-        return [SeriesSeat(*row) for row in await self._fetch(_SERIES, series_id)]
+    async def read_series(self, series_id: UUID) -> list[SeriesSeat]:
+        """Return the seats of a series. The list is empty if no match of it was counted."""
+        return [SeriesSeat(*row) for row in await self._pool.fetch(_SERIES, series_id)]
 
-    async def _fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
-        return await patiently(self._limits.patience_s, lambda: self._pool.fetch(query, *arguments))
+
+def _read_numbers(row: asyncpg.Record) -> PlayerNumbers:
+    return PlayerNumbers(*(row[name] for name in PlayerNumbers._fields))
 
 
 def _columns(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:

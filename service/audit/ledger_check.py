@@ -5,7 +5,8 @@ from uuid import UUID
 
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.dispute_service_pb2 import DISPUTE_STATUS_UPHELD
-from eventstore import EventStore, PageKey, TransferKind
+from eventstore import EventStore, PageKey
+from eventstore.ledger.transfers import TransferKind
 from service.disputes.streams import read_dispute
 from service.rpc.errors import Refused
 
@@ -32,9 +33,9 @@ async def ledger_state(store: EventStore) -> api.LedgerState:
 
 async def _unfounded(store: EventStore) -> list[UUID]:
     """Disputes whose corrections are not those of an approved ruling; some at most."""
-    disputes = set(await store.ledger.corrected())
+    disputes = set(await store.ledger.list_corrected_disputes())
     place: PageKey | None = None
-    while rows := await store.disputes.list(after=place, limit=_PAGE):
+    while rows := await store.disputes.list_disputes(after=place, limit=_PAGE):
         disputes |= {row.dispute_id for row in rows if row.version >= _LEAST_RECORDS}
         place = PageKey(rows[-1].opened_at, rows[-1].dispute_id)
     found: list[UUID] = []
@@ -55,7 +56,7 @@ async def _agree(store: EventStore, dispute_id: UUID) -> bool:
 async def _moved(store: EventStore, dispute_id: UUID) -> dict[str, int]:
     """What the ledger has of a dispute, by player."""
     coins: dict[str, int] = {}
-    for transfer in await store.ledger.transfers_of_match(dispute_id):
+    for transfer in await store.ledger.list_transfers_of(dispute_id):
         signed = _SIGNS.get(transfer.kind, 0) * transfer.coins
         coins[transfer.player] = coins.get(transfer.player, 0) + signed
     return coins

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from durak.v1 import audit_service_pb2 as api
-from eventstore import EventStore, WholeMatch
+from eventstore import EventStore
+from eventstore.whole_matches import WholeMatch
 from service.audit.ledger_check import ledger_state
 from service.judging.access import check_openable
 from service.judging.judge import Audited, Auditors, Coins
@@ -29,9 +30,9 @@ async def verify_payouts(
     out, or it would never end where matches are opened faster than they are judged. Of matches that
     the caller may not open the id alone is told; without a caller all is.
     """
-    newest = await store.archive.newest_opened(since, before)
+    newest = await store.whole_matches.read_last_opened(since, before)
     before = since if newest is None else newest + _RIGHT_AFTER
-    total = await store.archive.count_opened(since, before)
+    total = await store.whole_matches.count_opened(since, before)
     progress = api.VerifyProgress(matches_total=total)
     summary = api.PayoutsSummary()
     yield api.VerifyPayoutsResponse(progress=progress)
@@ -56,13 +57,13 @@ async def verify_payouts(
 async def _pages(
     store: EventStore, since: datetime, before: datetime
 ) -> AsyncIterator[list[WholeMatch]]:
-    async for ids in store.archive.ids_opened(since, before):
-        yield await store.archive.read(ids)
+    async for ids in store.whole_matches.iterate_ids_opened(since, before):
+        yield await store.whole_matches.read(ids)
 
 
 async def _faulty(store: EventStore, audited: Audited, caller_id: str | None) -> api.AuditReport:
     if caller_id is not None:
-        [match] = await store.archive.read([audited.match_id])
+        [match] = await store.whole_matches.read([audited.match_id])
         try:
             check_openable(match, caller_id)
         except Refused:

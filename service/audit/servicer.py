@@ -11,7 +11,9 @@ from grpc import aio
 from durak.v1 import audit_service_pb2 as api
 from durak.v1 import audit_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
-from eventstore import EventStore, SignedHead, WholeMatch
+from eventstore import EventStore
+from eventstore.checkpoints import SignedHead
+from eventstore.whole_matches import WholeMatch
 from service.audit import requests, transcripts
 from service.audit.payouts import verify_payouts
 from service.checkpoints import proofs
@@ -93,7 +95,7 @@ class AuditService(api_grpc.AuditServiceServicer):
             since = request.since_tree_size
             if since > head.tree_size:
                 raise _no_checkpoint(since)
-            nodes = self._store.checkpoints.nodes
+            nodes = self._store.checkpoints.read_nodes
             hashes = await _whole(proofs.consistency_proof(since, head.tree_size, nodes))
         response = api.GetCheckpointResponse(checkpoint=head.note, consistency_hashes=hashes)
         response.sign_time.FromDatetime(head.signed_at)
@@ -104,7 +106,7 @@ class AuditService(api_grpc.AuditServiceServicer):
     ) -> api.GetInclusionProofResponse:
         """That a match is in the tree of a checkpoint."""
         match_id = UUID(bytes=requests.of_match(request))
-        leaf = await self._store.checkpoints.leaf_of(match_id)
+        leaf = await self._store.checkpoints.read_leaf(match_id)
         if leaf is None and await self._store.read_head(match_id) is None:
             raise _no_match(match_id)
         head = await self._head(request.tree_size if request.HasField("tree_size") else None)
@@ -139,7 +141,7 @@ class AuditService(api_grpc.AuditServiceServicer):
 
         Raises Refused MATCH_NOT_FOUND, OWN_MATCH or MATCH_NOT_DEALT.
         """
-        [match] = await self._store.archive.read([UUID(bytes=match_id)])
+        [match] = await self._store.whole_matches.read([UUID(bytes=match_id)])
         if not match.records:
             raise _no_match(match.match_id)
         check_openable(match, current_call().caller.subject)
@@ -147,7 +149,11 @@ class AuditService(api_grpc.AuditServiceServicer):
 
     async def _head(self, tree_size: int | None) -> SignedHead:
         checkpoints = self._store.checkpoints
-        head = await (checkpoints.latest() if tree_size is None else checkpoints.of_size(tree_size))
+        head = await (
+            checkpoints.read_latest_head()
+            if tree_size is None
+            else checkpoints.read_head(tree_size)
+        )
         if head is None:
             raise _no_checkpoint(tree_size)
         return head

@@ -3,7 +3,8 @@
 from domain.audit.transcript import FORMAT_VERSION
 from domain.transparency import merkle
 from durak.v1.transcript_pb2 import InclusionProof, Transcript, TranscriptRecord
-from eventstore import Checkpoints, Leaf, SignedHead, WholeMatch
+from eventstore.checkpoints import Checkpoints, Leaf, SignedHead
+from eventstore.whole_matches import WholeMatch
 from service.checkpoints import proofs
 from service.judging.ledger_entries import entries_of
 from service.judging.messages import entry_messages
@@ -17,8 +18,8 @@ async def export(match: WholeMatch, checkpoints: Checkpoints) -> bytes:
         records=[TranscriptRecord(record=one.record, hash=one.hash) for one in match.records],
         ledger=entry_messages(entries_of(match.records, match.transfers)),
     )
-    head = await checkpoints.latest()
-    leaf = await checkpoints.leaf_of(match.match_id)
+    head = await checkpoints.read_latest_head()
+    leaf = await checkpoints.read_leaf(match.match_id)
     if head is not None and leaf is not None and leaf.leaf_index < head.tree_size:
         transcript.inclusion.CopyFrom(await inclusion(leaf, head, checkpoints))
         transcript.checkpoint = head.note
@@ -27,6 +28,6 @@ async def export(match: WholeMatch, checkpoints: Checkpoints) -> bytes:
 
 async def inclusion(leaf: Leaf, head: SignedHead, checkpoints: Checkpoints) -> InclusionProof:
     """The proof that a leaf is in the tree of a checkpoint. Raises TreeBrokenError."""
-    hashes = await proofs.inclusion_proof(leaf.leaf_index, head.tree_size, checkpoints.nodes)
+    hashes = await proofs.inclusion_proof(leaf.leaf_index, head.tree_size, checkpoints.read_nodes)
     assert all(len(one) == merkle.HASH_SIZE_BYTES for one in hashes)
     return InclusionProof(leaf_index=leaf.leaf_index, tree_size=head.tree_size, hashes=hashes)

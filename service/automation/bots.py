@@ -19,7 +19,7 @@ from domain.match.view import table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Move
-from eventstore import StoreError
+from eventstore.errors import StoreError
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch, bot_to_move
 from service.matches.live_matches import LiveMatches

@@ -13,7 +13,7 @@ from functools import partial
 import structlog
 
 from domain.match.commands import CLOCK, TimeOut
-from eventstore import StoreError
+from eventstore.errors import StoreError
 from service.automation.bots import BotRunner
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch, to_datetime
@@ -48,7 +48,7 @@ class Sweeper:
         """Look at the matches that are overdue; how many were found."""
         config = self._matches.config
         grace_us = round(config.deadline_scan_grace_seconds * MICROSECONDS)
-        due = await self._matches.store.due(
+        due = await self._matches.store.read_due(
             to_datetime(self._matches.now_us() - grace_us), config.deadline_scan_batch_matches
         )
         await asyncio.gather(*(self.look(found.stream_id.bytes) for found in due))

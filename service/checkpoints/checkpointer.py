@@ -13,7 +13,9 @@ import structlog
 from domain.transparency import checkpoint, merkle
 from domain.transparency.checkpoint import Checkpoint, NoteError
 from durak.v1.table_pb2 import PHASE_ENDED
-from eventstore import EventStore, StoreError, Turn
+from eventstore import EventStore
+from eventstore.checkpoints import TreeUpdate
+from eventstore.errors import StoreError
 from service.checkpoints import proofs, signing_keys
 from service.checkpoints.proofs import Nodes, TreeBrokenError
 from service.checkpoints.publishing import places
@@ -61,25 +63,25 @@ class Checkpointer:
         published = await self._check_published()
         more: bool | None = True
         while more:
-            more = await self._store.checkpoints.take_turn(lambda turn: self._grow(turn, keys))
+            more = await self._store.checkpoints.update(lambda update: self._grow(update, keys))
         await self._publish(published)
 
-    async def _grow(self, turn: Turn, keys: Sequence[NoteKey]) -> bool:
+    async def _grow(self, update: TreeUpdate, keys: Sequence[NoteKey]) -> bool:
         """Add what waits, and sign; whether there may be more."""
-        latest = await turn.latest()
+        latest = await update.read_latest_head()
         if latest is not None:
-            await check_grown(latest.note, turn.tree_size, turn.nodes)
-        growing = await proofs.compact_range(turn.tree_size, turn.nodes)
+            await check_grown(latest.note, update.tree_size, update.read_nodes)
+        growing = await proofs.compact_range(update.tree_size, update.read_nodes)
         limit = self._config.checkpoint_batch_matches
-        ended = await turn.waiting(PHASE_ENDED, limit)
+        ended = await update.find_pending(PHASE_ENDED, limit)
         nodes = []
         for match_id, version, head_hash in ended:
             leaf = merkle.match_leaf(match_id.bytes, version, head_hash)
             nodes += growing.append(merkle.leaf_hash(leaf))
-        await turn.add(ended, nodes)
+        await update.add(ended, nodes)
         if ended or latest is None or not _signed_by(latest.note, keys):
             head = Checkpoint(keys[0].name, growing.size, growing.root())
-            await turn.sign(signing_keys.signed(head.text(), keys))
+            await update.add_head(signing_keys.signed(head.text(), keys))
         return len(ended) == limit
 
     async def _check_published(self) -> list[str | None]:
@@ -87,12 +89,12 @@ class Checkpointer:
         published = [await place.read() for place in self._places]
         for note in published:
             if note is not None:
-                size = await self._store.checkpoints.size()
-                await check_grown(note, size, self._store.checkpoints.nodes)
+                size = await self._store.checkpoints.read_size()
+                await check_grown(note, size, self._store.checkpoints.read_nodes)
         return published
 
     async def _publish(self, published: Sequence[str | None]) -> None:
-        latest = await self._store.checkpoints.latest()
+        latest = await self._store.checkpoints.read_latest_head()
         for place, note in zip(self._places, published, strict=True):
             if latest is not None and latest.note != note:
                 await place.write(latest)

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from domain.transparency import merkle
 from domain.transparency.merkle import CompactRange, Node
-from eventstore import NodeKey
+from eventstore.checkpoints import NodeKey
 
 Nodes = Callable[[Collection[NodeKey]], Awaitable[Mapping[NodeKey, bytes]]]
 """Reads hashes of complete subtrees: `Checkpoints.nodes`, or that of a turn."""

@@ -10,7 +10,7 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import from_url
 
-from eventstore import SignedHead
+from eventstore.checkpoints import SignedHead
 from service.config import Config
 
 PUBLISHED: Final = "checkpoint"

@@ -77,7 +77,7 @@ async def _demo(config: Config, settings: Settings) -> int:
         faults = _differences(stored, clients)
         if settings.stake_coins:
             balances = [
-                f"{name} {(await store.ledger.balance(name)).available}" for name in PLAYERS
+                f"{name} {(await store.ledger.read_balance(name)).available}" for name in PLAYERS
             ]
             click.echo(f"coins: {', '.join(balances)}")
             if not (await store.ledger.check()).holds:

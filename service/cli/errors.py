@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from eventstore import EmbeddedPostgresError, StoreError, StoreUnavailable
+from eventstore.errors import EmbeddedPostgresError, StoreError, StoreUnavailable
 from service.checkpoints.signing_keys import NoteKeyError
 from service.cli.client import CallRefused, ServerUnreachable
 from service.rpc.token_keys import KeySetError

@@ -18,7 +18,8 @@ from domain.match.view import redact, table_view
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
-from eventstore import ListedMatch, StoredRecord, first_hash
+from eventstore import StoredRecord, first_hash
+from eventstore.read_models.lobby import ListedMatch
 from service.cli.audit.records import record_line
 from service.cli.database import open_store
 from service.cli.options import LANGUAGE, STORE_DATA, load_config
@@ -101,7 +102,7 @@ def matches(limit: int, data_dir: Path | None, language: str) -> None:
 
 async def _listed(config: Config, limit: int) -> list[ListedMatch]:
     async with open_store(config) as store:
-        return await store.list_matches(limit=limit)
+        return await store.lobby.list_matches(limit=limit)
 
 
 @click.command()

@@ -8,7 +8,8 @@ from domain.audit import AuditReport, Finding, Kind, Severity
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1.audit_service_pb2 import OpenState
 from durak.v1.events_pb2 import TOOK_REASON_DECLARED, Record
-from eventstore import StoredRecord, WholeMatch
+from eventstore import StoredRecord
+from eventstore.whole_matches import WholeMatch
 from service.judging.judge import judge
 from service.judging.ledger_entries import entries_of
 from service.judging.messages import (

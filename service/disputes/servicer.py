@@ -10,7 +10,8 @@ from domain import dispute as disputing
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1 import dispute_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
-from eventstore import DisputeRoom, EventStore, ListedDispute, PageKey
+from eventstore import EventStore, PageKey
+from eventstore.disputes import DisputeQuota, ListedDispute
 from service.config import Config
 from service.disputes import requests
 from service.disputes.evidence import evidence
@@ -57,9 +58,9 @@ class DisputeService(api_grpc.DisputeServiceServicer):
             window = self._config.dispute_window_seconds
             return disputing.open_dispute(facts, player_id, opened, system_now_us(), window)
 
-        room = DisputeRoom(_UNDECIDED, self._config.open_disputes_max)
+        quota = DisputeQuota(_UNDECIDED, self._config.open_disputes_max)
         event = api.DisputeEvent(opened=opened)
-        step = Step(target, request_id, event, decide, room=room)
+        step = Step(target, request_id, event, decide, quota=quota)
         return api.OpenDisputeResponse(dispute=await self._disputes.take(step, match, call))
 
     async def GetDispute(
@@ -87,7 +88,7 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         filters = b"disputes" + bytes((request.status, len(match_id or b"")))
         filters += (match_id or b"") + opened_by.encode()
         token = request.page_token
-        rows = await self._store.disputes.list(
+        rows = await self._store.disputes.list_disputes(
             statuses=[request.status] if request.status else None,
             match_id=None if match_id is None else UUID(bytes=match_id),
             opened_by=opened_by or None,

@@ -13,18 +13,10 @@ from domain.match.view import timestamp
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.dispute_service_pb2 import DisputeEvent, DisputeRecord
-from eventstore import (
-    DisputeRoom,
-    EventStore,
-    InsufficientCoins,
-    ListedDispute,
-    StoredRecord,
-    TooManyDisputes,
-    VersionConflict,
-    WholeMatch,
-    first_dispute_hash,
-    next_hash,
-)
+from eventstore import EventStore, StoredRecord, next_hash
+from eventstore.disputes import DisputeQuota, ListedDispute, first_dispute_hash
+from eventstore.errors import InsufficientCoins, TooManyDisputes, VersionConflict
+from eventstore.whole_matches import WholeMatch
 from service.judging.messages import readable_records
 from service.matches.live_match import to_datetime
 from service.rpc.call import Call
@@ -53,7 +45,7 @@ class Step(NamedTuple):
     event: DisputeEvent
     decide: Callable[[Dispute, MatchFacts], Decision]
     expected_version: int | None = None
-    room: DisputeRoom | None = None
+    quota: DisputeQuota | None = None
 
 
 async def read_dispute(store: EventStore, dispute_id: UUID) -> DisputeLog:
@@ -80,7 +72,7 @@ class Disputes:
 
     async def match_of(self, match_id: str) -> WholeMatch:
         """The match that a dispute is about. Raises Refused MATCH_NOT_FOUND."""
-        [match] = await self._store.archive.read([UUID(match_id)])
+        [match] = await self._store.whole_matches.read([UUID(match_id)])
         if not match.records:
             raise refuse(reasons.ERROR_REASON_MATCH_NOT_FOUND, match_id=match_id)
         return match
@@ -135,7 +127,7 @@ class Disputes:
         stored = StoredRecord(dispute.version, data, next_hash(log.head_hash, data))
         try:
             await self._store.disputes.append(
-                row, stored, log.head_hash, corrections, call.caller.subject, step.room
+                row, stored, log.head_hash, corrections, call.caller.subject, step.quota
             )
         except TooManyDisputes as error:
             raise refuse(reasons.ERROR_REASON_TOO_MANY_DISPUTES) from error

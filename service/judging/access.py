@@ -2,7 +2,7 @@
 
 from domain.dispute import facts_of
 from durak.v1 import errors_pb2 as reasons
-from eventstore import WholeMatch
+from eventstore.whole_matches import WholeMatch
 from service.judging.messages import readable_records
 from service.rpc.errors import refuse
 

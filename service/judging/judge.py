@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from uuid import UUID
 
 from domain.audit import AuditReport, EntryKind, LedgerEntry, audit
-from eventstore import WholeMatch
+from eventstore.whole_matches import WholeMatch
 from service.judging.ledger_entries import entries_of
 from service.workers.parent_watch import SPAWN, end_with, lifeline
 

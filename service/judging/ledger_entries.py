@@ -12,7 +12,8 @@ from google.protobuf.message import DecodeError
 
 from domain.audit import EntryKind, LedgerEntry
 from durak.v1.events_pb2 import Record
-from eventstore import StoredRecord, Transfer, TransferKind
+from eventstore import StoredRecord
+from eventstore.ledger.transfers import Transfer, TransferKind
 
 _IN_ESCROW: Final = frozenset({TransferKind.POST})
 """From a player's stake to the bank of the same match: the two are one escrow here."""

@@ -14,7 +14,8 @@ from durak.v1 import audit_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Record
 from durak.v1.transcript_pb2 import LedgerEntry as LedgerEntryMessage
-from eventstore import StoredRecord, WholeMatch, first_hash
+from eventstore import StoredRecord, first_hash
+from eventstore.whole_matches import WholeMatch
 from service.matches.records import read_records
 from service.rpc.errors import refuse
 

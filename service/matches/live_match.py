@@ -25,18 +25,15 @@ from domain.match.view import Viewer, match_summary, redact, seats_in, table_vie
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import ACTOR_KIND_CLOCK, Event, Record
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, TableView
-from eventstore import (
-    UNCHANGED,
-    Append,
+from eventstore import UNCHANGED, Append, LobbyRow, first_hash
+from eventstore.errors import (
     AppendOutcomeUnknown,
     ChainMismatch,
-    CoinMove,
     InsufficientCoins,
-    LobbyRow,
     StoreError,
     VersionConflict,
-    first_hash,
 )
+from eventstore.ledger.books import CoinMove
 from service.matches.envelope import Envelope, with_server_seed
 from service.matches.records import by_command, read_records, records_of
 from service.matches.stakes import coin_moves, open_accounts, too_few_coins
@@ -330,7 +327,7 @@ class LiveMatch:
     async def put_off(self, look_us: int | None) -> None:
         """Set the time of the next look in the store, unless somebody has appended meanwhile."""
         due_at = None if look_us is None else to_datetime(look_us)
-        if await self._matches.store.set_due(self.stream_id, self.match.version, due_at):
+        if await self._matches.store.reschedule(self.stream_id, self.match.version, due_at):
             self._due_us = look_us
 
     # --- folding -------------------------------------------------------------------------------

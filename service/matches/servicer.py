@@ -103,7 +103,7 @@ class MatchService(api_grpc.MatchServiceServicer):
         size = requests.list_matches(request)
         caller_id = current_call().caller.subject
         after = read_token(request, caller_id)
-        rows = await self._matches.store.list_matches(
+        rows = await self._matches.store.lobby.list_matches(
             statuses=[request.phase] if request.phase else None,
             player=caller_id if request.mine else None,
             after=after,

@@ -6,7 +6,9 @@ from domain.match.fold import Match
 from domain.match.table import Table
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Event, Finished
-from eventstore import CoinMove, InsufficientCoins, Ledger, ReturnStake, Settle, TakeStake
+from eventstore.errors import InsufficientCoins
+from eventstore.ledger.books import CoinMove, ReturnStake, Settle, TakeStake
+from eventstore.ledger.ledger import Ledger
 from service.config import Config
 from service.rpc.errors import Refused, refuse
 

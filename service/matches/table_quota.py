@@ -36,7 +36,9 @@ class Openings:
         """
         if isinstance(opening, Refusal) or opening.after.phase != PHASE_WAITING:
             return None
-        waiting = await self._store.count_opened(player_id, status=PHASE_WAITING, limit=self._limit)
+        waiting = await self._store.lobby.count_opened(
+            player_id, status=PHASE_WAITING, limit=self._limit
+        )
         if waiting < self._limit:
             return None
         return Refusal(reasons.ERROR_REASON_TOO_MANY_TABLES, metadata={"quota": "tables"})

@@ -10,7 +10,8 @@ from uuid import UUID
 from domain.match.refusal import FieldFault
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.match_service_pb2 import ListMatchesRequest
-from eventstore import ListedMatch, PageKey
+from eventstore import PageKey
+from eventstore.read_models.lobby import ListedMatch
 from service.rpc.errors import Refused, refuse
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

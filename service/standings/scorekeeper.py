@@ -14,13 +14,13 @@ import structlog
 from domain.rating import Rating, RatingSettings, SeatOccupant, has_lost, has_won, is_rated, rate
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.settings_pb2 import BotLevel
-from eventstore import (
-    Ended,
-    EventStore,
+from eventstore import EventStore
+from eventstore.errors import StoreError
+from eventstore.read_models.standings import (
     PlayerNumbers,
     SeatStanding,
-    StandingsTurn,
-    StoreError,
+    StandingsUpdate,
+    UncountedMatch,
 )
 from service.config import Config
 
@@ -52,19 +52,19 @@ class Scorekeeper:
         total = 0
         more: int | None = 1
         while more:
-            more = await self._store.standings.take_turn(
-                lambda turn: self._count_some(turn, until), wait=wait
+            more = await self._store.standings.update(
+                lambda update: self._count_some(update, until), wait=wait
             )
             total += more or 0
         return total
 
-    async def _count_some(self, turn: StandingsTurn, until: datetime) -> int:
-        ended = await turn.waiting(until, self._config.standings_batch_matches)
+    async def _count_some(self, update: StandingsUpdate, until: datetime) -> int:
+        ended = await update.take_uncounted(until, self._config.standings_batch_matches)
         if not ended:
             return 0
         matches = [MatchSummary.FromString(match.summary) for match in ended]
         players = {seat.player_id for match in matches for seat in match.seats if seat.player_id}
-        numbers = await turn.ratings(players)
+        numbers = await update.read_ratings(players)
         ratings = {player: Rating(*row) for player, row in numbers.items()}
         seats: list[SeatStanding] = []
         for when, match in zip(ended, matches, strict=True):
@@ -73,7 +73,7 @@ class Scorekeeper:
                 day = day_of(when.ended_at)
                 ratings |= rate(match.result, seated, ratings, day, self._numbers)
                 seats += _seats(when, match, ratings)
-        await turn.add(ended, seats)
+        await update.add(ended, seats)
         return len(ended)
 
 
@@ -98,7 +98,7 @@ def day_of(time: datetime) -> int:
 
 
 def _seats(
-    ended: Ended, match: MatchSummary, after: Mapping[str, Rating]
+    ended: UncountedMatch, match: MatchSummary, after: Mapping[str, Rating]
 ) -> Iterator[SeatStanding]:
     """What a match that counts came to for each seat, with the ratings after it."""
     series_id = UUID(match.settings.series_id) if match.settings.series_id else None

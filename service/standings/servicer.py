@@ -11,7 +11,7 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1 import standings_service_pb2 as api
 from durak.v1 import standings_service_pb2_grpc as api_grpc
 from durak.v1.settings_pb2 import BotLevel
-from eventstore import PlayerNumbers, RatingKey, Standings
+from eventstore.read_models.standings import PlayerNumbers, RatingKey, Standings
 from service.config import Config
 from service.matches.live_matches import LiveMatches
 from service.rpc.authentication import SUBJECT
@@ -57,7 +57,7 @@ class StandingsService(api_grpc.StandingsServiceServicer):
         settings = table.settings
         if settings.series_id != str(series_id):
             raise refuse(reasons.ERROR_REASON_MATCH_NOT_FOUND, match_id=str(series_id))
-        counted = await self._standings.series(series_id)
+        counted = await self._standings.read_series(series_id)
         matches = max((seat.matches for seat in counted), default=0)
         found = {seat.seat: (seat.wins, seat.losses) for seat in counted}
         return api.GetSeriesResponse(
@@ -77,7 +77,7 @@ class StandingsService(api_grpc.StandingsServiceServicer):
         """The rating of a player."""
         requests.get_rating(request)
         player_id = request.player_id or current_call().caller.subject
-        numbers = await self._standings.rating(player_id) or self._initial
+        numbers = await self._standings.read_rating(player_id) or self._initial
         return api.GetRatingResponse(
             rating=_rating(player_id, numbers, _today()), numbers=self._numbers
         )
@@ -87,7 +87,7 @@ class StandingsService(api_grpc.StandingsServiceServicer):
     ) -> api.ListRatingsResponse:
         """A page of all ratings, the most points first."""
         size = requests.list_ratings(request)
-        rows = await self._standings.ratings(
+        rows = await self._standings.list_ratings(
             after=_read_token(request.page_token), limit=size + 1
         )  # one more tells whether there is another page
         page, today = rows[:size], _today()

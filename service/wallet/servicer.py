@@ -10,7 +10,9 @@ from grpc import aio
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import wallet_service_pb2 as api
 from durak.v1 import wallet_service_pb2_grpc as api_grpc
-from eventstore import Balance, Ledger, LedgerMismatch, Transfer, TransferKind
+from eventstore.errors import LedgerMismatch
+from eventstore.ledger.ledger import Ledger
+from eventstore.ledger.transfers import Balance, Transfer, TransferKind
 from service.config import Config
 from service.rpc.call import current_call
 from service.rpc.errors import refuse
@@ -22,7 +24,7 @@ Context = aio.ServicerContext[Any, Any]
 _KINDS: Final = MappingProxyType(
     {
         TransferKind.STAKE: api.TRANSFER_KIND_STAKE,
-        TransferKind.VOID: api.TRANSFER_KIND_REFUND,
+        TransferKind.REFUND: api.TRANSFER_KIND_REFUND,
         TransferKind.POST: api.TRANSFER_KIND_POST,
         TransferKind.PAYOUT: api.TRANSFER_KIND_PAYOUT,
         TransferKind.CORRECTION_IN: api.TRANSFER_KIND_CORRECTION_IN,
@@ -58,7 +60,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         before = unseal_number(token, filters) if token else None
         if before is None:
             await self._open_account(player_id)
-        page = await self._ledger.transfers(player_id, before=before, limit=size)
+        page = await self._ledger.list_transfers(player_id, before=before, limit=size)
         # They are numbered from 1 without gaps.
         more = bool(page) and page[-1].number > 1
         return api.ListTransfersResponse(

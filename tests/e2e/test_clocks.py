@@ -21,7 +21,7 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import ActorKind, LeftReason, Outcome, Record
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
-from eventstore import EventStore, verify
+from eventstore import EventStore, verify_chain
 from service.config import Config
 from tests.conftest import Database
 from tests.e2e.test_nothing_lost import Service, serving
@@ -103,7 +103,7 @@ class Caller:
 async def check(store: EventStore, match_id: str) -> int:
     """Check that each deadline of a match took effect once and in time. Return their number."""
     stored = await store.read(UUID(match_id))
-    verify(UUID(match_id), ((one.record, one.hash) for one in stored))
+    verify_chain(UUID(match_id), ((one.record, one.hash) for one in stored))
     records = [Record.FromString(one.record) for one in stored]
     match, timeouts = Match(), 0
     for record, follows in zip(records, [*records[1:], None], strict=True):
@@ -156,7 +156,7 @@ async def test_C14_R10_5_each_deadline_takes_effect_once_when_a_replica_is_kille
             assert versions[-1] == len(await store.read(UUID(match_id)))
             assert await check(store, match_id) >= 3
         far = datetime.now(UTC).replace(year=started.year + 2)
-        assert await store.due(far, 10) == [], "no deadline is left"
+        assert await store.read_due(far, 10) == [], "no deadline is left"
         coins = await store.ledger.check()
         assert coins.holds
         staked = sum(number % 3 != 2 for number in range(TABLES))

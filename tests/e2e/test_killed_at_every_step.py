@@ -84,7 +84,7 @@ async def check(
     versions = [record.version for record in records if record.request_id == asked]
     assert versions == list(range(versions[0], len(records) + 1)) != []
     assert await balances(outside, list(players)) == after
-    pending = await outside.ledger.pending_stakes(UUID(match_id))
+    pending = await outside.ledger.read_pending_stakes(UUID(match_id))
     assert sum(pending.values()) == sum(escrow for _, escrow in after)
     assert (await outside.ledger.check()).holds
 

@@ -29,7 +29,8 @@ from durak.v1 import match_service_pb2_grpc as api_grpc
 from durak.v1.events_pb2 import ActorKind, Record
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase, TableView
-from eventstore import EmbeddedPostgres, EventStore, StoredRecord, TransferKind, verify
+from eventstore import EmbeddedPostgres, EventStore, StoredRecord, verify_chain
+from eventstore.ledger.transfers import TransferKind
 from service.config import Config
 from service.rpc.status import STATUS_KEY
 from service.rpc.token_keys import DevelopmentKey
@@ -280,7 +281,7 @@ async def check(load: Load, dsn: str) -> None:
 def check_match(stream_id: UUID, stored: list[StoredRecord]) -> list[Record]:
     """Return the records of a finished match. Check that they are complete and follow the rules."""
     assert [one.version for one in stored] == list(range(1, len(stored) + 1))
-    verify(stream_id, ((one.record, one.hash) for one in stored))
+    verify_chain(stream_id, ((one.record, one.hash) for one in stored))
     report = audit(
         ((one.version, one.record, one.hash) for one in stored), match_id=stream_id.bytes
     )
@@ -295,8 +296,8 @@ async def check_coins(store: EventStore, stream_id: UUID, match: Match) -> None:
     """Check that an ended match paid each seat its share and that no other coins moved."""
     assert match.result is not None
     balance = {seat.player_id: 0 for seat in match.table.seats if seat is not None}
-    for transfer in await store.ledger.transfers_of_match(stream_id):
-        gives = transfer.kind in (TransferKind.VOID, TransferKind.PAYOUT)
+    for transfer in await store.ledger.list_transfers_of(stream_id):
+        gives = transfer.kind in (TransferKind.REFUND, TransferKind.PAYOUT)
         takes = transfer.kind is TransferKind.STAKE
         balance[transfer.player] += transfer.coins * (gives - takes)
     stake = match.table.settings.stake_coins

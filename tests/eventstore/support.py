@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from eventstore import Append, EventStore, Head, first_hash, verify
+from eventstore import Append, EventStore, Head, first_hash, verify_chain
 
 PATIENCE_S = 30.0
 
@@ -46,7 +46,7 @@ async def assert_whole(store: EventStore, stream_id: UUID) -> list[bytes]:
     """Versions from 1 without gaps, the chain right, the head as recorded; the records."""
     stored = await store.read(stream_id)
     assert [record.version for record in stored] == list(range(1, len(stored) + 1))
-    head_hash = verify(stream_id, [(record.record, record.hash) for record in stored])
+    head_hash = verify_chain(stream_id, [(record.record, record.hash) for record in stored])
     assert await store.read_head(stream_id) == ((len(stored), head_hash) if stored else None)
     return [record.record for record in stored]
 

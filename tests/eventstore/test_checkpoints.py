@@ -9,7 +9,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from eventstore import EventStore, LobbyRow, Turn
+from eventstore import EventStore, LobbyRow
+from eventstore.checkpoints import TreeUpdate
 from tests.conftest import Database
 from tests.eventstore.support import Writer
 
@@ -28,92 +29,92 @@ async def matches(store: EventStore, status: int, count: int) -> list[UUID]:
     return sorted(made)
 
 
-async def number(turn: Turn) -> int:
+async def number(update: TreeUpdate) -> int:
     """Give what waits its leaves, with hashes that stand for nothing."""
-    ended = await turn.waiting(ENDED, 100)
-    await turn.add(ended, [(0, turn.tree_size + at, HASH) for at in range(len(ended))])
-    await turn.sign(f"a tree of {turn.tree_size}")
+    ended = await update.find_pending(ENDED, 100)
+    await update.add(ended, [(0, update.tree_size + at, HASH) for at in range(len(ended))])
+    await update.add_head(f"a tree of {update.tree_size}")
     return len(ended)
 
 
 async def test_ended_matches_get_a_leaf_each_once(store: EventStore) -> None:
     await matches(store, PLAYING, 3)
     first = await matches(store, ENDED, 4)
-    assert await store.checkpoints.take_turn(number) == 4
+    assert await store.checkpoints.update(number) == 4
     second = await matches(store, ENDED, 2)
-    assert await store.checkpoints.take_turn(number) == 2
-    assert await store.checkpoints.take_turn(number) == 0
+    assert await store.checkpoints.update(number) == 2
+    assert await store.checkpoints.update(number) == 0
 
     for index, match_id in enumerate(first + second):
-        leaf = await store.checkpoints.leaf_of(match_id)
+        leaf = await store.checkpoints.read_leaf(match_id)
         head = await store.read_head(match_id)
         assert leaf is not None
         assert head is not None
         assert leaf == (index, match_id, head.version, head.hash)
-    assert await store.checkpoints.size() == 6
+    assert await store.checkpoints.read_size() == 6
     keys = [(0, 0), (0, 5), (0, 6), (1, 0)]
-    assert await store.checkpoints.nodes(keys) == {(0, 0): HASH, (0, 5): HASH}
+    assert await store.checkpoints.read_nodes(keys) == {(0, 0): HASH, (0, 5): HASH}
 
 
 async def test_the_newest_head_and_that_of_a_size(store: EventStore) -> None:
-    assert await store.checkpoints.latest() is None
-    await store.checkpoints.take_turn(lambda turn: turn.sign("empty"))
-    await store.checkpoints.take_turn(lambda turn: turn.sign("empty, with another key"))
+    assert await store.checkpoints.read_latest_head() is None
+    await store.checkpoints.update(lambda update: update.add_head("empty"))
+    await store.checkpoints.update(lambda update: update.add_head("empty, with another key"))
     await matches(store, ENDED, 1)
-    await store.checkpoints.take_turn(number)
-    latest = await store.checkpoints.latest()
+    await store.checkpoints.update(number)
+    latest = await store.checkpoints.read_latest_head()
     assert latest is not None
     assert (latest.tree_size, latest.note) == (1, "a tree of 1")
-    empty = await store.checkpoints.of_size(0)
+    empty = await store.checkpoints.read_head(0)
     assert empty is not None
     assert empty.note == "empty, with another key"
-    assert await store.checkpoints.of_size(7) is None
+    assert await store.checkpoints.read_head(7) is None
 
 
 async def test_one_turn_at_a_time(store: EventStore, database: Database) -> None:
     await matches(store, ENDED, 2)
     inside, go = asyncio.Event(), asyncio.Event()
 
-    async def slowly(turn: Turn) -> int:
+    async def slowly(update: TreeUpdate) -> int:
         inside.set()
         await go.wait()
-        return await number(turn)
+        return await number(update)
 
     async with await EventStore.open(database.app_dsn) as other:
-        first = asyncio.create_task(store.checkpoints.take_turn(slowly))
+        first = asyncio.create_task(store.checkpoints.update(slowly))
         await inside.wait()
-        assert await other.checkpoints.take_turn(number) is None
+        assert await other.checkpoints.update(number) is None
         go.set()
         assert await first == 2
-        assert await other.checkpoints.take_turn(number) == 0
+        assert await other.checkpoints.update(number) == 0
 
 
 async def test_a_turn_that_fails_leaves_nothing(store: EventStore) -> None:
     [match_id] = await matches(store, ENDED, 1)
 
-    async def break_off(turn: Turn) -> None:
-        await number(turn)
+    async def break_off(update: TreeUpdate) -> None:
+        await number(update)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await store.checkpoints.take_turn(break_off)
-    assert await store.checkpoints.latest() is None
-    assert await store.checkpoints.leaf_of(match_id) is None
-    assert await store.checkpoints.take_turn(number) == 1
+        await store.checkpoints.update(break_off)
+    assert await store.checkpoints.read_latest_head() is None
+    assert await store.checkpoints.read_leaf(match_id) is None
+    assert await store.checkpoints.update(number) == 1
 
 
 async def test_a_lobby_that_was_made_anew_gives_no_second_leaf(
     store: EventStore, database: Database
 ) -> None:
     [match_id] = await matches(store, ENDED, 1)
-    await store.checkpoints.take_turn(number)
+    await store.checkpoints.update(number)
     owner = await asyncpg.connect(database.owner_dsn)
     await owner.execute("DELETE FROM matches")
     await owner.close()
-    await store.put_lobby_rows([(match_id, 2, LobbyRow(ENDED, OPENED, b""))])
-    assert await store.checkpoints.take_turn(number) == 0
-    assert await store.checkpoints.size() == 1
-    assert await store.checkpoints.take_turn(lambda turn: turn.waiting(ENDED, 10)) == []
+    await store.lobby.put_rows([(match_id, 2, LobbyRow(ENDED, OPENED, b""))])
+    assert await store.checkpoints.update(number) == 0
+    assert await store.checkpoints.read_size() == 1
+    assert await store.checkpoints.update(lambda update: update.find_pending(ENDED, 10)) == []
 
 
 @pytest.mark.parametrize("table", ["tree_leaves", "tree_nodes", "checkpoints"])
@@ -122,7 +123,7 @@ async def test_nothing_is_changed_or_dropped(
     store: EventStore, database: Database, table: str, change: str
 ) -> None:
     await matches(store, ENDED, 1)
-    await store.checkpoints.take_turn(number)
+    await store.checkpoints.update(number)
     column = {"tree_leaves": "version", "tree_nodes": "level", "checkpoints": "number"}[table]
     statement = change.format(table, column, column)
     for dsn in (database.app_dsn, database.owner_dsn):

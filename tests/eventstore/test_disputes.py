@@ -12,18 +12,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from eventstore import (
-    EventStore,
-    InsufficientCoins,
-    LedgerMismatch,
-    ListedDispute,
-    PageKey,
-    StoredRecord,
-    TransferKind,
-    VersionConflict,
-    first_dispute_hash,
-    next_hash,
-)
+from eventstore import EventStore, PageKey, StoredRecord, next_hash
+from eventstore.disputes import ListedDispute, first_dispute_hash
+from eventstore.errors import InsufficientCoins, LedgerMismatch, VersionConflict
+from eventstore.ledger.transfers import TransferKind
 from tests.conftest import Database, execute
 
 OPENED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -86,7 +78,7 @@ async def test_the_first_to_add_a_version_wins(store: EventStore) -> None:
     stored = await store.disputes.read(dispute.dispute_id)
     assert len(stored) == 2
     winner = next(n for n, one in enumerate(done) if one is None)
-    [listed] = await store.disputes.list(limit=9)
+    [listed] = await store.disputes.list_disputes(limit=9)
     assert listed.summary == stored[1].record == b"ruled %d" % winner
 
 
@@ -119,7 +111,7 @@ async def test_lists_newest_first_by_every_filter(store: EventStore) -> None:
         made.append(dispute)
 
     async def ids(limit: int = 9, **filters: object) -> set[int]:
-        rows = await store.disputes.list(limit=limit, **filters)  # type: ignore[arg-type]
+        rows = await store.disputes.list_disputes(limit=limit, **filters)  # type: ignore[arg-type]
         keys = [(row.opened_at, row.dispute_id) for row in rows]
         assert keys == sorted(keys, reverse=True)
         numbers = {dispute.dispute_id: number for number, dispute in enumerate(made)}
@@ -131,9 +123,9 @@ async def test_lists_newest_first_by_every_filter(store: EventStore) -> None:
     assert await ids(statuses=[UPHELD]) == {4}
     assert await ids(statuses=[OPEN, UPHELD], match_id=match_id, opened_by="boris") == {3, 5}
 
-    first = await store.disputes.list(limit=4)
+    first = await store.disputes.list_disputes(limit=4)
     after = PageKey(first[-1].opened_at, first[-1].dispute_id)
-    rest = await store.disputes.list(limit=4, after=after)
+    rest = await store.disputes.list_disputes(limit=4, after=after)
     assert len({row.dispute_id for row in [*first, *rest]}) == 6
     assert len(rest) == 2
 
@@ -145,9 +137,9 @@ async def test_a_ruling_moves_coins_with_its_record(store: EventStore) -> None:
     await dispute.add(b"opened")
     await dispute.add(b"approved", UPHELD, {"anna": 70, "boris": -60, "clara": -10})
     assert [
-        (await store.ledger.balance(player)).available for player in ("anna", "boris", "clara")
+        (await store.ledger.read_balance(player)).available for player in ("anna", "boris", "clara")
     ] == [170, 40, 90]
-    [transfer, _] = await store.ledger.transfers("boris", limit=9)
+    [transfer, _] = await store.ledger.list_transfers("boris", limit=9)
     assert transfer.kind is TransferKind.CORRECTION_OUT
     assert (transfer.source_id, transfer.version) == (dispute.dispute_id, 2)
     assert (transfer.coins, transfer.available_after, transfer.actor) == (60, 40, "otto")
@@ -173,9 +165,9 @@ async def test_coins_that_cannot_move_leave_no_record(
     with pytest.raises(error):
         await dispute.add(b"approved", UPHELD, corrections)
     assert len(await store.disputes.read(dispute.dispute_id)) == 1
-    [row] = await store.disputes.list(limit=9)
+    [row] = await store.disputes.list_disputes(limit=9)
     assert row.status == OPEN
-    assert (await store.ledger.balance("anna")).available == 100
+    assert (await store.ledger.read_balance("anna")).available == 100
     assert (await store.ledger.check()).holds
 
 

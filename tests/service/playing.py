@@ -24,7 +24,7 @@ from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
 from durak.v1.table_pb2 import Move, Phase, TableView
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
-from eventstore import EventStore, verify
+from eventstore import EventStore, verify_chain
 from eventstore import Limits as StoreLimits
 from service.config import Config
 from service.engine import Engine
@@ -117,7 +117,7 @@ class Playing:
 
     async def replica(self, now_us: Callable[[], int] = system_now_us, **settings: Any) -> Replica:
         settings = {"caller_calls_per_second": 0, "deadline_scan_interval_seconds": 0.1, **settings}
-        limits = StoreLimits(tail_interval_s=0.01, patience_s=2)
+        limits = StoreLimits(tail_interval_seconds=0.01, retry_timeout_seconds=2)
         store = await self.stack.enter_async_context(await EventStore.open(self.dsn, limits))
         replica = Replica(store, Config(**settings), now_us)
         self.stack.push_async_callback(replica.stop)
@@ -288,7 +288,7 @@ async def take_until_caught_up(call: Any) -> list[api.MatchEvent]:
 async def log_of(store: EventStore, match_id: str) -> list[Record]:
     """The records of a match, after checking its chain and its versions."""
     stored = await store.read(UUID(match_id))
-    verify(UUID(match_id), ((one.record, one.hash) for one in stored))
+    verify_chain(UUID(match_id), ((one.record, one.hash) for one in stored))
     records = [Record.FromString(one.record) for one in stored]
     assert [record.version for record in records] == list(range(1, len(records) + 1))
     return records

@@ -9,17 +9,8 @@ from uuid import UUID
 from domain.match.fold import Match
 from domain.match.view import match_summary
 from durak.v1.events_pb2 import Record
-from eventstore import (
-    Append,
-    CoinMove,
-    EventStore,
-    Head,
-    LobbyRow,
-    ReturnStake,
-    Settle,
-    TakeStake,
-    first_hash,
-)
+from eventstore import Append, EventStore, Head, LobbyRow, first_hash
+from eventstore.ledger.books import CoinMove, ReturnStake, Settle, TakeStake
 from tests.domain.audit.audit_matches import PlayedMatch, random_match
 
 OPENING_COINS = 10_000_000

@@ -29,7 +29,8 @@ from pydantic import SecretStr, ValidationError
 
 from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
-from eventstore import EmbeddedPostgres, StoreMisconfigured
+from eventstore import EmbeddedPostgres
+from eventstore.errors import StoreMisconfigured
 from service.config import Config
 from service.rpc.token_keys import KeySetError
 from service.server import SERVICES, Running, StartError, running

@@ -15,7 +15,8 @@ import click
 
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.audit_service_pb2_grpc import AuditServiceStub
-from eventstore import EventStore, WholeMatch
+from eventstore import EventStore
+from eventstore.whole_matches import WholeMatch
 from service.audit import transcripts
 from service.audit.payouts import verify_payouts
 from service.audit.requests import TIME_FIRST, TIME_LAST
@@ -100,13 +101,13 @@ class Database:
 
     async def checkpoint(self, since_tree_size: int | None) -> api.GetCheckpointResponse:
         """As the protocol says."""
-        head = await self._store.checkpoints.latest()
+        head = await self._store.checkpoints.read_latest_head()
         if head is None:
             raise click.ClickException("nothing is signed yet: `durak key new` makes a key")
         found = api.GetCheckpointResponse(checkpoint=head.note)
         found.sign_time.FromDatetime(head.signed_at)
         if since_tree_size is not None and since_tree_size <= head.tree_size:
-            nodes = self._store.checkpoints.nodes
+            nodes = self._store.checkpoints.read_nodes
             proof = await proofs.consistency_proof(since_tree_size, head.tree_size, nodes)
             found.consistency_hashes.extend(proof)
         return found
@@ -114,8 +115,8 @@ class Database:
     async def inclusion(self, match_id: UUID) -> api.GetInclusionProofResponse:
         """As the protocol says."""
         await self._match(match_id)
-        head = await self._store.checkpoints.latest()
-        leaf = await self._store.checkpoints.leaf_of(match_id)
+        head = await self._store.checkpoints.read_latest_head()
+        leaf = await self._store.checkpoints.read_leaf(match_id)
         if head is None or leaf is None or leaf.leaf_index >= head.tree_size:
             raise click.ClickException("the match is in no checkpoint yet")
         return api.GetInclusionProofResponse(
@@ -126,7 +127,7 @@ class Database:
         )
 
     async def _match(self, match_id: UUID) -> WholeMatch:
-        [match] = await self._store.archive.read([match_id])
+        [match] = await self._store.whole_matches.read([match_id])
         if not match.records:
             raise click.ClickException(f"there is no match {match_id} in this database")
         return match

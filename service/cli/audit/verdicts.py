@@ -11,7 +11,8 @@ from uuid import UUID
 import click
 
 from durak.v1 import audit_service_pb2 as api
-from eventstore import EventStore, WholeMatch
+from eventstore import EventStore
+from eventstore.whole_matches import WholeMatch
 from service.audit.ledger_check import ledger_state
 from service.cli.audit.source import Access, with_audit_access
 from service.cli.database import open_store
@@ -71,8 +72,8 @@ async def _all(config: Config, processes: int) -> bool:
 
 
 async def _pages(store: EventStore) -> AsyncIterator[list[WholeMatch]]:
-    async for ids in store.archive.all_ids():
-        yield await store.archive.read(ids)
+    async for ids in store.whole_matches.iterate_ids():
+        yield await store.whole_matches.read(ids)
 
 
 @click.command("payouts", short_help="Judge all matches opened in a span of time.")

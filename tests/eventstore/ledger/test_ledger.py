@@ -11,22 +11,10 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from eventstore import (
-    Balance,
-    CoinMove,
-    EmbeddedPostgres,
-    EventStore,
-    Head,
-    InsufficientCoins,
-    LedgerMismatch,
-    Limits,
-    ReturnStake,
-    Settle,
-    StoreError,
-    TakeStake,
-    TransferKind,
-    VersionConflict,
-)
+from eventstore import EmbeddedPostgres, EventStore, Head, Limits
+from eventstore.errors import InsufficientCoins, LedgerMismatch, StoreError, VersionConflict
+from eventstore.ledger.books import CoinMove, ReturnStake, Settle, TakeStake
+from eventstore.ledger.transfers import Balance, TransferKind
 from tests.conftest import Database
 from tests.eventstore.support import Writer, assert_whole, until
 
@@ -55,11 +43,11 @@ async def assert_conserved(store: EventStore, issued: int) -> None:
 
 
 async def balances(store: EventStore, players: Sequence[str]) -> list[Balance]:
-    return [await store.ledger.balance(player) for player in players]
+    return [await store.ledger.read_balance(player) for player in players]
 
 
 async def test_an_account_opens_once_with_its_opening_balance(store: EventStore) -> None:
-    assert await store.ledger.balance("ann") == (0, 0)
+    assert await store.ledger.read_balance("ann") == (0, 0)
     opened = await asyncio.gather(*(store.ledger.open_account("ann", 1000) for _ in range(8)))
     assert set(opened) == {(1000, 0)}
     assert await store.ledger.open_account("ann", 5) == (1000, 0)
@@ -79,7 +67,7 @@ async def test_a_grant_is_issued_once_however_often_it_is_tried(store: EventStor
             await store.ledger.grant(grant_id, player, coins, actor)
     with pytest.raises(ValueError, match="a grant has"):
         await store.ledger.grant(uuid4(), "ann", 0, "operator")
-    [grant] = await store.ledger.transfers("ann", limit=10)
+    [grant] = await store.ledger.list_transfers("ann", limit=10)
     assert (grant.kind, grant.coins, grant.actor, grant.source_id) == (
         ISSUE, 70, "operator", grant_id,
     )  # fmt: skip
@@ -93,7 +81,7 @@ async def test_R12_2_the_stake_moves_with_the_seat(store: EventStore) -> None:
     await table.move(TakeStake("bob", 40))
 
     assert await balances(store, ["ann", "bob"]) == [(60, 40), (60, 40)]
-    assert await store.ledger.pending_stakes(table.stream_id) == {"ann": 40, "bob": 40}
+    assert await store.ledger.read_pending_stakes(table.stream_id) == {"ann": 40, "bob": 40}
     await assert_conserved(store, issued=200)
 
 
@@ -114,8 +102,8 @@ async def test_R12_2_without_enough_coins_the_seat_is_refused_and_nothing_moves(
     )  # fmt: skip
     assert player not in str(refused.value)  # errors are logged, and names are not
     assert await assert_whole(store, table.stream_id) == [b"0 moves"]
-    assert await store.ledger.balance(player) == (had, 0)
-    assert await store.ledger.transfers_of_match(table.stream_id) == []
+    assert await store.ledger.read_balance(player) == (had, 0)
+    assert await store.ledger.list_transfers_of(table.stream_id) == []
     await table.move()  # the match goes on
     await assert_conserved(store, issued=39)
 
@@ -138,8 +126,8 @@ async def test_R12_3_the_bank_goes_to_the_places(store: EventStore) -> None:
     await table.move(Settle({"ann": 20, "bob": 10, "carl": 0}))
 
     assert await balances(store, ["ann", "bob", "carl"]) == [(110, 0), (100, 0), (90, 0)]
-    assert await store.ledger.pending_stakes(table.stream_id) == {}
-    made = await store.ledger.transfers_of_match(table.stream_id)
+    assert await store.ledger.read_pending_stakes(table.stream_id) == {}
+    made = await store.ledger.list_transfers_of(table.stream_id)
     assert [(t.version, t.ordinal, t.kind, t.player, t.coins) for t in made] == [
         (1, 0, STAKE, "ann", 10),
         (2, 0, STAKE, "bob", 10),
@@ -160,7 +148,7 @@ async def test_R12_5_a_draw_gives_the_stakes_back(store: EventStore) -> None:
     await table.move(Settle({"ann": 30, "bob": 30}))
 
     assert await balances(store, ["ann", "bob"]) == [(100, 0), (100, 0)]
-    made = await store.ledger.transfers_of_match(table.stream_id)
+    made = await store.ledger.list_transfers_of(table.stream_id)
     assert [(t.kind, t.player) for t in made[2:]] == [(VOID, "ann"), (VOID, "bob")]
     await assert_conserved(store, issued=200)
 
@@ -233,7 +221,7 @@ async def test_C19_two_seats_at_once_with_coins_for_one(store: EventStore) -> No
         *(table.move(TakeStake("ann", 50)) for table in tables), return_exceptions=True
     )
     assert Counter(type(result) for result in results) == {Head: 1, InsufficientCoins: 11}
-    assert await store.ledger.balance("ann") == (0, 50)
+    assert await store.ledger.read_balance("ann") == (0, 50)
     await assert_conserved(store, issued=50)
 
 
@@ -267,7 +255,7 @@ async def test_a_command_that_lost_the_race_moves_no_coins(store: EventStore) ->
     await table.move()
     with pytest.raises(VersionConflict):
         await store.append(stale, [TakeStake("ann", 30)])
-    assert await store.ledger.balance("ann") == (100, 0)
+    assert await store.ledger.read_balance("ann") == (100, 0)
 
 
 async def test_transfers_are_paged_newest_first_with_the_balance_after_each(
@@ -280,7 +268,7 @@ async def test_transfers_are_paged_newest_first_with_the_balance_after_each(
         await table.move(ReturnStake("ann"))
     found: list[tuple[int, TransferKind, int]] = []
     before = None
-    while page := await store.ledger.transfers("ann", before=before, limit=4):
+    while page := await store.ledger.list_transfers("ann", before=before, limit=4):
         assert len(page) <= 4
         found.extend((each.number, each.kind, each.available_after) for each in page)
         before = page[-1].number
@@ -320,7 +308,7 @@ async def test_a_lost_answer_moves_the_coins_once(own_postgres: EmbeddedPostgres
             await taking
         finally:
             await owner.close()
-        assert await store.ledger.balance("ann") == (40, 60)
+        assert await store.ledger.read_balance("ann") == (40, 60)
         await assert_conserved(store, issued=100)
 
 
@@ -330,7 +318,9 @@ async def test_killed_postgres_leaves_no_coin_lost_doubled_or_stuck(
     players = [f"player{number}" for number in range(8)]
     stopped = asyncio.Event()
     played = 0
-    async with await EventStore.open(own_postgres.app_dsn(), Limits(coin_connections=8)) as store:
+    async with await EventStore.open(
+        own_postgres.app_dsn(), Limits(coin_connections_max=8)
+    ) as store:
         await open_accounts(store, 1000, *players)
 
         async def insist(table: Table, *moves: CoinMove) -> None:
@@ -352,7 +342,7 @@ async def test_killed_postgres_leaves_no_coin_lost_doubled_or_stuck(
                 await insist(table, TakeStake(second, 5))
                 won = shuffle.random() < 0.5
                 await insist(table, Settle({first: 10} if won else {first: 5, second: 5}))
-                assert await store.ledger.pending_stakes(table.stream_id) == {}
+                assert await store.ledger.read_pending_stakes(table.stream_id) == {}
                 played += 1
 
         tasks = [asyncio.create_task(play(seed)) for seed in range(8)]

@@ -8,18 +8,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from eventstore import (
-    UNCHANGED,
-    Append,
-    ChainMismatch,
-    EventStore,
-    Limits,
-    LobbyRow,
-    StoreError,
-    StoreOverloaded,
-    VersionConflict,
-    first_hash,
-)
+from eventstore import UNCHANGED, Append, EventStore, Limits, LobbyRow, first_hash
+from eventstore.errors import ChainMismatch, StoreError, StoreOverloaded, VersionConflict
 from tests.conftest import Database
 from tests.eventstore.support import Writer, assert_whole, blocked
 
@@ -34,9 +24,9 @@ async def raw(database: Database) -> AsyncIterator[asyncpg.Connection[asyncpg.Re
 
 
 @pytest.fixture
-async def one_lane(database: Database) -> AsyncIterator[EventStore]:
+async def one_batcher(database: Database) -> AsyncIterator[EventStore]:
     async with await EventStore.open(
-        database.app_dsn, Limits(lanes=1, waiting_appends=8)
+        database.app_dsn, Limits(batchers=1, waiting_appends_max=8)
     ) as opened:
         yield opened
 
@@ -81,15 +71,15 @@ async def test_a_diverged_copy_of_the_stream_is_refused(store: EventStore) -> No
 
 
 async def test_appends_that_wait_together_are_one_transaction_and_conflicts_stay_their_own(
-    one_lane: EventStore, raw: asyncpg.Connection[asyncpg.Record]
+    one_batcher: EventStore, raw: asyncpg.Connection[asyncpg.Record]
 ) -> None:
-    first = Writer(one_lane)
+    first = Writer(one_batcher)
     await first.add(b"first")
-    writers = [Writer(one_lane) for _ in range(7)]
+    writers = [Writer(one_batcher) for _ in range(7)]
     for writer in writers[:4]:
         await writer.add(b"one")
     for writer in (writers[1], writers[5]):  # stale: one on an old stream, one on a new
-        await one_lane.append(writer.command(b"somebody else"))
+        await one_batcher.append(writer.command(b"somebody else"))
 
     async with raw.transaction():
         await raw.execute("SELECT FROM streams WHERE stream_id = $1 FOR UPDATE", first.stream_id)
@@ -104,17 +94,17 @@ async def test_appends_that_wait_together_are_one_transaction_and_conflicts_stay
     assert failed == [1, 5]
     assert all(isinstance(results[index], VersionConflict) for index in failed)
     for index, writer in enumerate(writers):
-        records = await assert_whole(one_lane, writer.stream_id)
+        records = await assert_whole(one_batcher, writer.stream_id)
         assert (records[-2:] == [b"a", b"b"]) == (index not in failed)
     stored_by = await raw.fetch("SELECT DISTINCT transaction_id FROM events WHERE record = 'a'")
     assert len(stored_by) == 1
 
 
 async def test_one_append_that_the_database_refuses_does_not_fail_the_others(
-    one_lane: EventStore, raw: asyncpg.Connection[asyncpg.Record]
+    one_batcher: EventStore, raw: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     await raw.execute("ALTER TABLE events ADD CHECK (record <> 'poison')")
-    writers = [Writer(one_lane) for _ in range(5)]
+    writers = [Writer(one_batcher) for _ in range(5)]
 
     results = await asyncio.gather(
         *(writer.add(b"poison" if i == 2 else b"fine") for i, writer in enumerate(writers)),
@@ -128,7 +118,7 @@ async def test_one_append_that_the_database_refuses_does_not_fail_the_others(
         False,
         False,
     ]
-    assert [len(await assert_whole(one_lane, w.stream_id)) for w in writers] == [1, 1, 0, 1, 1]
+    assert [len(await assert_whole(one_batcher, w.stream_id)) for w in writers] == [1, 1, 0, 1, 1]
 
 
 async def test_commands_on_one_stream_waiting_together_are_taken_one_by_one(
@@ -143,9 +133,9 @@ async def test_commands_on_one_stream_waiting_together_are_taken_one_by_one(
 
 
 async def test_a_caller_that_is_cancelled_does_not_harm_the_batch(
-    one_lane: EventStore, raw: asyncpg.Connection[asyncpg.Record]
+    one_batcher: EventStore, raw: asyncpg.Connection[asyncpg.Record]
 ) -> None:
-    locked, under_way, waiting, other = (Writer(one_lane) for _ in range(4))
+    locked, under_way, waiting, other = (Writer(one_batcher) for _ in range(4))
     await locked.add(b"one")
     async with raw.transaction():
         await raw.execute("SELECT FROM streams WHERE stream_id = $1 FOR UPDATE", locked.stream_id)
@@ -160,24 +150,24 @@ async def test_a_caller_that_is_cancelled_does_not_harm_the_batch(
     assert [isinstance(result, asyncio.CancelledError) for result in results] == [
         False, True, True, False,
     ]  # fmt: skip
-    assert await assert_whole(one_lane, locked.stream_id) == [b"one", b"x"]
-    assert await assert_whole(one_lane, under_way.stream_id) == [b"x"]  # it was sent already
-    assert await assert_whole(one_lane, waiting.stream_id) == []  # it was not
-    assert await assert_whole(one_lane, other.stream_id) == [b"x"]
+    assert await assert_whole(one_batcher, locked.stream_id) == [b"one", b"x"]
+    assert await assert_whole(one_batcher, under_way.stream_id) == [b"x"]  # it was sent already
+    assert await assert_whole(one_batcher, waiting.stream_id) == []  # it was not
+    assert await assert_whole(one_batcher, other.stream_id) == [b"x"]
 
 
 async def test_a_full_queue_refuses_at_once_and_recovers(
-    one_lane: EventStore, raw: asyncpg.Connection[asyncpg.Record]
+    one_batcher: EventStore, raw: asyncpg.Connection[asyncpg.Record]
 ) -> None:
-    locked = Writer(one_lane)
+    locked = Writer(one_batcher)
     await locked.add(b"one")
     async with raw.transaction():
         await raw.execute("SELECT FROM streams WHERE stream_id = $1 FOR UPDATE", locked.stream_id)
         ahead = asyncio.create_task(locked.add(b"two"))
         await blocked(raw)
-        waiting = [asyncio.create_task(Writer(one_lane).add(b"x")) for _ in range(8)]
+        waiting = [asyncio.create_task(Writer(one_batcher).add(b"x")) for _ in range(8)]
         await asyncio.sleep(0)
-        too_many = Writer(one_lane)
+        too_many = Writer(one_batcher)
         with pytest.raises(StoreOverloaded):
             await too_many.add(b"x")
     await asyncio.gather(ahead, *waiting)
@@ -210,15 +200,15 @@ async def test_due_follows_the_append_that_sets_it(store: EventStore) -> None:
         writer.head = await store.append(
             Append(append.stream_id, append.expected_version, append.previous_hash, [b"x"], due_at)
         )
-    assert await store.due(NOW - timedelta(seconds=1), 10) == []
-    assert await store.due(NOW, 10) == [(writer.stream_id, 2, NOW)]
+    assert await store.read_due(NOW - timedelta(seconds=1), 10) == []
+    assert await store.read_due(NOW, 10) == [(writer.stream_id, 2, NOW)]
 
-    assert not await store.set_due(writer.stream_id, 1, None)  # somebody appended meanwhile
-    assert await store.set_due(writer.stream_id, 2, NOW + timedelta(hours=1))
-    assert await store.due(NOW, 10) == []
+    assert not await store.reschedule(writer.stream_id, 1, None)  # somebody appended meanwhile
+    assert await store.reschedule(writer.stream_id, 2, NOW + timedelta(hours=1))
+    assert await store.read_due(NOW, 10) == []
 
     await store.append(Append(writer.stream_id, 2, writer.head.hash, [b"end"], due_at=None))
-    assert await store.due(NOW + timedelta(days=9), 10) == []
+    assert await store.read_due(NOW + timedelta(days=9), 10) == []
 
 
 async def test_a_refused_append_sets_nothing_beside_the_log(store: EventStore) -> None:
@@ -230,8 +220,8 @@ async def test_a_refused_append_sets_nothing_beside_the_log(store: EventStore) -
         await store.append(
             Append(writer.stream_id, 0, writer.head.hash, [b"y"], None, LobbyRow(2, NOW, b"t", ()))
         )
-    assert [due.stream_id for due in await store.due(NOW, 10)] == [writer.stream_id]
-    [listed] = await store.list_matches(player="ann", limit=10)
+    assert [due.stream_id for due in await store.read_due(NOW, 10)] == [writer.stream_id]
+    [listed] = await store.lobby.list_matches(player="ann", limit=10)
     assert (listed.status, listed.summary, listed.version) == (1, b"s", 1)
 
 
@@ -247,7 +237,7 @@ async def test_closing_finishes_what_waits(database: Database) -> None:
 
 
 async def test_all_streams_are_read_whole_whatever_the_page(database: Database) -> None:
-    async with await EventStore.open(database.app_dsn, Limits(page_rows=3)) as store:
+    async with await EventStore.open(database.app_dsn, Limits(page_rows_max=3)) as store:
         writers = sorted((Writer(store) for _ in range(9)), key=lambda writer: writer.stream_id)
         for size, writer in enumerate(writers, start=1):
             await writer.add(*([b"x"] * size))

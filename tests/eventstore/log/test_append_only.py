@@ -57,7 +57,7 @@ async def test_the_owner_is_stopped_by_a_trigger(
 async def test_a_store_opened_as_the_owner_steps_down(database: Database) -> None:
     async with await EventStore.open(database.owner_dsn) as store:
         await Writer(store).add(b"one")
-        connection = await store._connect_lane()  # noqa: SLF001 - the rights of the real connections
+        connection = await store._connect_batcher()  # noqa: SLF001 - the rights of the real connections
         try:
             assert await connection.fetchval("SELECT current_user") == "durak_app"
             with pytest.raises(asyncpg.InsufficientPrivilegeError, match="permission denied"):

@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from eventstore import ChainBroken, first_hash, next_hash, verify
+from eventstore import first_hash, next_hash, verify_chain
+from eventstore.log.chain import ChainBroken
 
 MATCH = UUID("00112233-4455-6677-8899-aabbccddeeff")
 
@@ -32,8 +33,8 @@ def chain(*records: bytes) -> list[tuple[bytes, bytes]]:
 
 def test_verify_gives_the_head() -> None:
     pairs = chain(b"a", b"b", b"c")
-    assert verify(MATCH, pairs) == pairs[-1][1]
-    assert verify(MATCH, []) == first_hash(MATCH)
+    assert verify_chain(MATCH, pairs) == pairs[-1][1]
+    assert verify_chain(MATCH, []) == first_hash(MATCH)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +50,10 @@ def test_verify_gives_the_head() -> None:
 )
 def test_verify_names_the_first_version_that_does_not_fit(changed, broken_at: int) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     with pytest.raises(ChainBroken) as broken:
-        verify(MATCH, changed(chain(b"a", b"b", b"c")))
+        verify_chain(MATCH, changed(chain(b"a", b"b", b"c")))
     assert broken.value.version == broken_at
 
 
 def test_a_chain_of_another_match_does_not_verify() -> None:
     with pytest.raises(ChainBroken):
-        verify(UUID(int=1), chain(b"a"))
+        verify_chain(UUID(int=1), chain(b"a"))

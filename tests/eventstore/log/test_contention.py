@@ -7,7 +7,8 @@ from collections import Counter
 
 import asyncpg
 
-from eventstore import Append, EventStore, VersionConflict, first_hash
+from eventstore import Append, EventStore, first_hash
+from eventstore.errors import VersionConflict
 from tests.conftest import Database
 from tests.eventstore.support import Writer, assert_whole, blocked
 

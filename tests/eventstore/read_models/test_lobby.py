@@ -6,8 +6,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from eventstore import Append, EventStore, LobbyRow, PageKey, VersionConflict
-from eventstore.read_models.lobby import count_query
+from eventstore import Append, EventStore, LobbyRow, PageKey
+from eventstore.errors import VersionConflict
+from eventstore.read_models.lobby import COUNT_OPENED
 from tests.conftest import Database
 from tests.eventstore.support import Writer
 
@@ -24,7 +25,7 @@ async def pages(store: EventStore, size: int, **chosen: object) -> list[UUID]:
     """All rows of a list, fetched page by page."""
     found: list[UUID] = []
     after: PageKey | None = None
-    while page := await store.list_matches(after=after, limit=size, **chosen):  # type: ignore[arg-type]
+    while page := await store.lobby.list_matches(after=after, limit=size, **chosen):  # type: ignore[arg-type]
         assert len(page) <= size
         found.extend(row.match_id for row in page)
         after = PageKey(page[-1].opened_at, page[-1].match_id)
@@ -65,25 +66,27 @@ async def test_a_row_follows_its_match(store: EventStore) -> None:
     await writer.add(b"a move that the lobby does not show")
     await put(writer, LobbyRow(PLAYING, NOON, b"two", ("bob", "eve")))
 
-    assert await store.list_matches(limit=10) == [(writer.stream_id, PLAYING, NOON, 3, b"two")]
-    assert await store.list_matches(player="ann", limit=10) == []
+    assert await store.lobby.list_matches(limit=10) == [
+        (writer.stream_id, PLAYING, NOON, 3, b"two")
+    ]
+    assert await store.lobby.list_matches(player="ann", limit=10) == []
     for player in ("bob", "eve"):
-        assert len(await store.list_matches(player=player, limit=10)) == 1
+        assert len(await store.lobby.list_matches(player=player, limit=10)) == 1
 
 
 async def test_the_lobby_is_rebuilt_from_the_log_but_not_over_newer_rows(store: EventStore) -> None:
     stale, fresh = Writer(store), Writer(store)
     for writer in (stale, fresh):
         await put(writer, LobbyRow(OPEN, NOON, b"live", ("ann",)))
-    await store.put_lobby_rows(
+    await store.lobby.put_rows(
         [
             (stale.stream_id, 0, LobbyRow(PLAYING, NOON, b"rebuilt", ("eve",))),
             (fresh.stream_id, 1, LobbyRow(PLAYING, NOON, b"rebuilt", ("eve",))),
         ]
     )
-    summaries = {row.match_id: row.summary for row in await store.list_matches(limit=10)}
+    summaries = {row.match_id: row.summary for row in await store.lobby.list_matches(limit=10)}
     assert summaries == {stale.stream_id: b"live", fresh.stream_id: b"rebuilt"}
-    [hers] = await store.list_matches(player="eve", limit=10)
+    [hers] = await store.lobby.list_matches(player="eve", limit=10)
     assert hers.match_id == fresh.stream_id
 
 
@@ -93,12 +96,12 @@ async def test_a_lobby_row_of_a_lost_race_is_not_written(store: EventStore) -> N
     late = Append(writer.stream_id, 0, bytes(32), [b"x"], lobby=LobbyRow(PLAYING, NOON, b"late"))
     with pytest.raises(Exception, match="is at version 1"):
         await store.append(late)
-    assert [row.summary for row in await store.list_matches(limit=10)] == [b"first"]
+    assert [row.summary for row in await store.lobby.list_matches(limit=10)] == [b"first"]
 
 
 async def count(store: EventStore, opened_by: str = "ann", limit: int = 9) -> int:
     """How many open matches somebody has opened."""
-    return await store.count_opened(opened_by, status=OPEN, limit=limit)
+    return await store.lobby.count_opened(opened_by, status=OPEN, limit=limit)
 
 
 async def test_what_somebody_has_opened_is_counted_by_status(store: EventStore) -> None:
@@ -118,8 +121,8 @@ async def test_what_somebody_has_opened_is_counted_by_status(store: EventStore) 
     assert await count(store) == 3
     await put(cancelled, LobbyRow(ENDED, NOON, b"", ended_at=NOON))
     assert await count(store) == 2
-    assert await store.count_opened("ann", status=PLAYING, limit=9) == 1
-    assert await store.count_opened("ann", status=ENDED, limit=9) == 0  # as documented
+    assert await store.lobby.count_opened("ann", status=PLAYING, limit=9) == 1
+    assert await store.lobby.count_opened("ann", status=ENDED, limit=9) == 0  # as documented
 
 
 async def test_an_opening_that_lost_the_race_does_not_count(store: EventStore) -> None:
@@ -134,12 +137,13 @@ async def test_an_opening_that_lost_the_race_does_not_count(store: EventStore) -
 async def test_who_opened_is_counted_by_an_index_of_open_matches(
     store: EventStore, database: Database
 ) -> None:
-    query, *arguments = count_query("ann", OPEN, 17)
     await put(Writer(store), LobbyRow(OPEN, NOON, b"", opened_by="ann"))
     connection = await asyncpg.connect(database.app_dsn)
     try:
         await connection.execute("SET enable_seqscan = off")
-        plan = "\n".join(row[0] for row in await connection.fetch("EXPLAIN " + query, *arguments))
+        plan = "\n".join(
+            row[0] for row in await connection.fetch("EXPLAIN " + COUNT_OPENED, "ann", OPEN, 17)
+        )
     finally:
         await connection.close()
     assert "matches_by_opener" in plan
@@ -150,7 +154,7 @@ async def test_rows_made_anew_tell_who_opened(store: EventStore) -> None:
     await put(known, LobbyRow(OPEN, NOON, b"", opened_by="ann"))
     await put(unknown, LobbyRow(OPEN, NOON, b""))
     assert await count(store) == 1
-    await store.put_lobby_rows(
+    await store.lobby.put_rows(
         [
             (known.stream_id, 1, LobbyRow(OPEN, NOON, b"")),
             (unknown.stream_id, 1, LobbyRow(OPEN, NOON, b"", opened_by="ann")),

@@ -9,16 +9,15 @@ from uuid import UUID
 
 import pytest
 
-from eventstore import (
-    Ended,
-    EventStore,
-    LobbyRow,
+from eventstore import EventStore, LobbyRow
+from eventstore.errors import StoreUnavailable
+from eventstore.read_models.standings import (
     PlayerNumbers,
     RatingKey,
     SeatStanding,
     SeriesSeat,
-    StandingsTurn,
-    StoreUnavailable,
+    StandingsUpdate,
+    UncountedMatch,
 )
 from tests.conftest import Database, execute
 from tests.eventstore.support import Writer
@@ -40,22 +39,22 @@ async def end(store: EventStore, minute: int, players: str, match_id: UUID | Non
 async def count(store: EventStore, until: datetime = LATER, limit: int = 2) -> int | None:
     """One turn. The numbers of a player are those of before, changed in a way that tells order."""
 
-    async def work(turn: StandingsTurn) -> int:
-        ended = await turn.waiting(until, limit)
+    async def work(update: StandingsUpdate) -> int:
+        ended = await update.take_uncounted(until, limit)
         players = {name for match in ended for name in match.summary.decode() if name != "-"}
-        numbers = await turn.ratings(players)
+        numbers = await update.read_ratings(players)
         seats = []
         for match in ended:
             for seat, name in enumerate(match.summary.decode()):
                 seats.append(_standing(match, seat, name, numbers))
-        await turn.add(ended, seats)
+        await update.add(ended, seats)
         return len(ended)
 
-    return await store.standings.take_turn(work)
+    return await store.standings.update(work)
 
 
 def _standing(
-    match: Ended, seat: int, name: str, numbers: dict[str, PlayerNumbers]
+    match: UncountedMatch, seat: int, name: str, numbers: dict[str, PlayerNumbers]
 ) -> SeatStanding:
     after = None
     if name != "-":
@@ -77,15 +76,15 @@ async def count_all(store: EventStore) -> None:
 
 
 async def all_of(store: EventStore) -> list[tuple[str, PlayerNumbers]]:
-    return await store.standings.ratings(limit=100)
+    return await store.standings.list_ratings(limit=100)
 
 
 async def test_a_match_is_counted_once(store: EventStore) -> None:
     await end(store, 5, "ab")
     assert await count(store) == 1
     assert await count(store) == 0
-    assert await store.standings.rating("a") == PlayerNumbers(36, 1, 0, 0, 5, 0)
-    assert await store.standings.rating("c") is None
+    assert await store.standings.read_rating("a") == PlayerNumbers(36, 1, 0, 0, 5, 0)
+    assert await store.standings.read_rating("c") is None
 
 
 async def test_a_match_waits_until_its_time(store: EventStore) -> None:
@@ -101,11 +100,13 @@ async def test_one_that_comes_to_light_late_is_counted_at_its_place(store: Event
     await end(store, 3, "a-")  # takes back the three that ended later
     assert await count(store) == 2
     # a: ((1 * 31 + 1) * 31 + 3) = 995, then 995 * 31 + 5 = 30850, which is 580 more than 30 * 1009.
-    assert await store.standings.rating("a") == PlayerNumbers(580, 3, 0, 0, 5, 0)
-    assert await store.standings.rating("d") is None, "of those taken back not yet counted again"
+    assert await store.standings.read_rating("a") == PlayerNumbers(580, 3, 0, 0, 5, 0)
+    assert await store.standings.read_rating("d") is None, (
+        "of those taken back not yet counted again"
+    )
     await count_all(store)
     # 580 * 31 + 9 = 17989, which is 836 more than 17 * 1009.
-    assert await store.standings.rating("a") == PlayerNumbers(836, 4, 0, 0, 9, 0)
+    assert await store.standings.read_rating("a") == PlayerNumbers(836, 4, 0, 0, 9, 0)
 
 
 async def test_any_order_of_coming_to_light_gives_the_same(store: EventStore) -> None:
@@ -125,14 +126,14 @@ async def test_any_order_of_coming_to_light_gives_the_same(store: EventStore) ->
     await count_all(store)
     seen = await all_of(store)
 
-    await store.standings.empty()
+    await store.standings.clear()
     assert await all_of(store) == []
     await count_all(store)
     assert await all_of(store) == seen
     # The last of each player, counted by hand from the beginning.
     numbers: dict[str, PlayerNumbers] = {}
     for minute, players, match_id in sorted(matches, key=lambda match: (match[0], match[2].int)):
-        ended = Ended(match_id, NOON + timedelta(minutes=minute), players.encode())
+        ended = UncountedMatch(match_id, NOON + timedelta(minutes=minute), players.encode())
         for seat, name in enumerate(players):
             _standing(ended, seat, name, numbers)
     assert dict(seen) == numbers
@@ -147,7 +148,7 @@ async def test_a_lobby_row_made_anew_does_not_count_twice(
     await execute(database.owner_dsn, "DELETE FROM matches")
     for minute, match_id in matches.items():
         row = LobbyRow(4, NOON, b"ab", ended_at=NOON + timedelta(minutes=minute))
-        await store.put_lobby_rows([(match_id, 1, row)])
+        await store.lobby.put_rows([(match_id, 1, row)])
     await count_all(store)
     assert await all_of(store) == seen
 
@@ -158,7 +159,7 @@ async def test_turns_do_not_overlap(store: EventStore) -> None:
     counted = await asyncio.gather(*(count(store) for _ in range(20)))
     assert None in counted
     await count_all(store)
-    numbers = await store.standings.rating("a")
+    numbers = await store.standings.read_rating("a")
     assert numbers is not None
     assert numbers.matches == 20
 
@@ -169,12 +170,12 @@ async def test_what_fails_in_a_turn_undoes_it(store: EventStore) -> None:
     before = await all_of(store)
     await end(store, 0, "ab")
 
-    async def work(turn: StandingsTurn) -> None:
-        assert len(await turn.waiting(LATER, 10)) == 2  # one taken back
+    async def work(update: StandingsUpdate) -> None:
+        assert len(await update.take_uncounted(LATER, 10)) == 2  # one taken back
         raise StoreUnavailable
 
     with pytest.raises(StoreUnavailable):
-        await store.standings.take_turn(work)
+        await store.standings.update(work)
     assert await all_of(store) == before
 
 
@@ -183,7 +184,7 @@ async def test_pages_of_ratings_go_by_points_then_name(store: EventStore) -> Non
         await end(store, minute, players)
     await count_all(store)
     seen, key = [], None
-    while page := await store.standings.ratings(after=key, limit=2):
+    while page := await store.standings.list_ratings(after=key, limit=2):
         seen.append([(numbers.points, player) for player, numbers in page])
         player, numbers = page[-1]
         key = RatingKey(numbers.points, player)
@@ -194,5 +195,8 @@ async def test_a_series_is_summed_by_seat(store: EventStore) -> None:
     for minute in range(3):
         await end(store, minute, "a-")
     await count_all(store)
-    assert await store.standings.series(SERIES) == [SeriesSeat(0, 3, 3, 0), SeriesSeat(1, 3, 0, 3)]
-    assert await store.standings.series(UUID(int=8)) == []
+    assert await store.standings.read_series(SERIES) == [
+        SeriesSeat(0, 3, 3, 0),
+        SeriesSeat(1, 3, 0, 3),
+    ]
+    assert await store.standings.read_series(UUID(int=8)) == []

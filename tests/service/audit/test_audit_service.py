@@ -55,7 +55,7 @@ def auditor(service: Service) -> Caller:
 async def in_tree(store: EventStore, count: int) -> None:
     """Wait until the checkpointer has signed for so many matches."""
     async with asyncio.timeout(30):
-        while await store.checkpoints.of_size(count) is None:  # noqa: ASYNC110 - nobody tells
+        while await store.checkpoints.read_head(count) is None:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
 
 

@@ -127,7 +127,7 @@ class Reader:
         async with await EventStore.open(self.database.app_dsn) as store:
             await store_match(store, random_match(4))
             async with asyncio.timeout(60):
-                while await store.checkpoints.of_size(3) is None:  # noqa: ASYNC110 - nobody tells
+                while await store.checkpoints.read_head(3) is None:  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.05)
 
     async def _change_ledger(self) -> None:

@@ -182,5 +182,5 @@ async def test_an_ended_match_is_due_no_more(playing: Playing) -> None:
     else:
         pytest.fail("three timeouts in a row did not end the match")
     far = datetime.now(UTC) + timedelta(days=400)
-    assert await replica.store.due(far, 10) == []
+    assert await replica.store.read_due(far, 10) == []
     await until(lambda: live.timer is None)

@@ -48,7 +48,7 @@ def published(config: Config) -> str:
 
 
 async def head_of(store: EventStore, key: NoteKey) -> Checkpoint:
-    latest = await store.checkpoints.latest()
+    latest = await store.checkpoints.read_latest_head()
     assert latest is not None
     return checkpoint.verify_checkpoint(latest.note, key.verifier)
 
@@ -57,7 +57,7 @@ async def leaves(store: EventStore, ids: list[UUID]) -> merkle.Tree:
     """The tree that these matches must make, from the log alone."""
     found = {}
     for match_id in ids:
-        leaf = await store.checkpoints.leaf_of(match_id)
+        leaf = await store.checkpoints.read_leaf(match_id)
         assert leaf is not None
         stored = await store.read(match_id)
         found[leaf.leaf_index] = merkle.match_leaf(match_id.bytes, len(stored), stored[-1].hash)
@@ -80,8 +80,8 @@ async def test_ended_matches_are_in_the_signed_tree_and_others_not(
     head = await head_of(store, key)
     tree_of_log = await leaves(store, ids)
     assert head == (NAME, 8, merkle.root(8, tree_of_log.node))
-    assert await store.checkpoints.leaf_of(running) is None
-    nodes = store.checkpoints.nodes
+    assert await store.checkpoints.read_leaf(running) is None
+    nodes = store.checkpoints.read_nodes
     for index in range(8):
         proof = await proofs.inclusion_proof(index, 8, nodes)
         assert merkle.verify_inclusion(tree_of_log.node(0, index), index, 8, proof, head.root)
@@ -99,7 +99,7 @@ async def test_any_two_heads_are_consistent(
     assert [head.size for head in heads] == list(range(7))
     for old in heads:
         for new in heads[old.size :]:
-            proof = await proofs.consistency_proof(old.size, new.size, store.checkpoints.nodes)
+            proof = await proofs.consistency_proof(old.size, new.size, store.checkpoints.read_nodes)
             args = (old.size, new.size, proof, old.root, new.root)
             assert merkle.verify_consistency(*args)
 
@@ -109,9 +109,9 @@ async def test_where_nothing_is_new_nothing_is_signed(store: EventStore, config:
     checkpointer = Checkpointer(store, config)
     await store_random(store, 1)
     await checkpointer.work()
-    first = await store.checkpoints.latest()
+    first = await store.checkpoints.read_latest_head()
     await checkpointer.work()
-    assert await store.checkpoints.latest() == first
+    assert await store.checkpoints.read_latest_head() == first
 
 
 @pytest.mark.usefixtures("key")
@@ -120,7 +120,7 @@ async def test_the_newest_is_published_and_the_last_of_the_day(
 ) -> None:
     await store_random(store, 1)
     await Checkpointer(store, config).work()
-    latest = await store.checkpoints.latest()
+    latest = await store.checkpoints.read_latest_head()
     assert latest is not None
     assert published(config) == latest.note
     assert config.checkpoint_folder is not None
@@ -152,7 +152,7 @@ async def test_two_replicas_take_turns(
         running = [asyncio.create_task(worker.run()) for worker in workers]
         ids = [await store_random(store, seed) for seed in range(12)]
         async with asyncio.timeout(30):
-            while await store.checkpoints.size() < 12:  # noqa: ASYNC110 - the database tells nobody
+            while await store.checkpoints.read_size() < 12:  # noqa: ASYNC110 - the database tells nobody
                 await asyncio.sleep(0.01)
         for task in running:
             task.cancel()
@@ -184,7 +184,7 @@ async def test_a_tree_that_was_rewritten_is_neither_signed_nor_published(
     await store_random(store, 3)
     with pytest.raises(TreeBrokenError):
         await checkpointer.work()
-    latest = await store.checkpoints.latest()
+    latest = await store.checkpoints.read_latest_head()
     assert latest is not None
     assert published(config) == before == latest.note
 
@@ -210,14 +210,14 @@ async def test_a_database_that_was_set_back_is_not_signed_for(
     await store_random(store, 5)
     with pytest.raises(TreeBrokenError):
         await checkpointer.work()
-    assert await store.checkpoints.latest() is None
+    assert await store.checkpoints.read_latest_head() is None
     assert published(config) == before
 
 
 async def test_without_a_key_nothing_is_signed(store: EventStore, config: Config) -> None:
     with pytest.raises(NoteKeyError):
         await Checkpointer(store, config).work()
-    assert await store.checkpoints.latest() is None
+    assert await store.checkpoints.read_latest_head() is None
 
 
 # --- to an object store ---------------------------------------------------------------------------
@@ -281,7 +281,7 @@ async def test_checkpoints_are_published_to_an_object_store_and_held_against_it(
     for seed in range(2):
         await store_random(store, seed)
         await checkpointer.work()
-    latest = await store.checkpoints.latest()
+    latest = await store.checkpoints.read_latest_head()
     assert latest is not None
     day = f"{latest.signed_at:%Y-%m-%d}"
     note = latest.note.encode()
@@ -316,4 +316,4 @@ async def test_a_bucket_that_is_away_is_an_os_error(
     config = config.model_copy(update={"checkpoint_objects": "s3://audit"})
     with pytest.raises(OSError, match="cannot be read"):
         await Checkpointer(store, config).work()
-    assert await store.checkpoints.latest() is None
+    assert await store.checkpoints.read_latest_head() is None

@@ -121,7 +121,7 @@ class Court:
         return await who.GetDispute(request)  # type: ignore[no-any-return]
 
     async def coins(self, player_id: str) -> int:
-        return (await self.service.store.ledger.balance(player_id)).available
+        return (await self.service.store.ledger.read_balance(player_id)).available
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ async def test_coins_are_put_right_by_auditor_and_operator_together(court: Court
 async def test_the_match_is_judged_as_before_after_a_correction(court: Court) -> None:
     dispute = await court.open(payout=api.PayoutComplaint())
     await court.decide(await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(1)))
-    [match] = await court.service.store.archive.read([UUID(court.match_id)])
+    [match] = await court.service.store.whole_matches.read([UUID(court.match_id)])
     report = judge(match).report
     assert report.ok, report.findings
 

@@ -15,7 +15,8 @@ from uuid import uuid4
 import pytest
 
 from domain.audit import EntryKind, Kind
-from eventstore import EventStore, WholeMatch
+from eventstore import EventStore
+from eventstore.whole_matches import WholeMatch
 from service.audit.payouts import verify_payouts
 from service.judging.judge import Auditors, judge
 from service.judging.ledger_entries import entries_of
@@ -30,7 +31,7 @@ STARTED = datetime.fromtimestamp(START_US / 1e6, UTC)
 async def test_staked_matches_pass_with_every_coin(store: EventStore) -> None:
     for seed in SEEDS:
         match_id = await store_random(store, seed, stake_coins=100)
-        [match] = await store.archive.read([match_id])
+        [match] = await store.whole_matches.read([match_id])
         report = judge(match).report
         assert report.ok, (seed, report.findings)
         assert report.coins_checked
@@ -40,7 +41,7 @@ async def test_staked_matches_pass_with_every_coin(store: EventStore) -> None:
 async def test_entries_are_those_that_the_events_ask_for(store: EventStore) -> None:
     for seed in SEEDS:
         played = random_match(seed, stake_coins=100)
-        [match] = await store.archive.read([await store_match(store, played)])
+        [match] = await store.whole_matches.read([await store_match(store, played)])
         found = entries_of(match.records, match.transfers)
         assert sorted(entry[1:] for entry in found) == sorted(entry[1:] for entry in played.ledger)
         assert len({entry.transfer_id for entry in found}) == len(found) // 2
@@ -48,7 +49,7 @@ async def test_entries_are_those_that_the_events_ask_for(store: EventStore) -> N
 
 async def test_a_match_that_runs_passes_with_its_stakes_in_escrow(store: EventStore) -> None:
     played = random_match(3, stake_coins=100, seats=2)
-    [match] = await store.archive.read([await store_match(store, played, commands=3)])
+    [match] = await store.whole_matches.read([await store_match(store, played, commands=3)])
     report = judge(match).report
     assert report.ok, report.findings
     assert not report.facts.is_ended
@@ -76,7 +77,7 @@ async def test_a_ledger_that_was_changed_is_found(
     )
     match_id = await store_match(store, played)
     await execute(database.owner_dsn, "ALTER TABLE transfers DISABLE TRIGGER USER", change)
-    [match] = await store.archive.read([match_id])
+    [match] = await store.whole_matches.read([match_id])
     report = judge(match).report
     assert kinds <= {finding.kind for finding in report.findings}
 
@@ -84,19 +85,21 @@ async def test_a_ledger_that_was_changed_is_found(
 async def test_the_archive_reads_by_time_of_opening_each_once(store: EventStore) -> None:
     ids = [await store_random(store, seed) for seed in range(60)]  # more than a page
     day = timedelta(days=1)
-    pages = [page async for page in store.archive.ids_opened(STARTED, STARTED + day)]
+    pages = [page async for page in store.whole_matches.iterate_ids_opened(STARTED, STARTED + day)]
     assert len(pages) == 2
     assert sorted(one for page in pages for one in page) == sorted(ids)
-    assert await store.archive.count_opened(STARTED, STARTED + day) == 60
-    assert await store.archive.count_opened(STARTED + day, STARTED) == 0
-    assert not [page async for page in store.archive.ids_opened(STARTED - day, STARTED)]
-    everything = [one async for page in store.archive.all_ids() for one in page]
+    assert await store.whole_matches.count_opened(STARTED, STARTED + day) == 60
+    assert await store.whole_matches.count_opened(STARTED + day, STARTED) == 0
+    assert not [
+        page async for page in store.whole_matches.iterate_ids_opened(STARTED - day, STARTED)
+    ]
+    everything = [one async for page in store.whole_matches.iterate_ids() for one in page]
     assert everything == sorted(ids)
 
 
 async def test_what_is_not_there_is_read_as_nothing(store: EventStore) -> None:
     missing = uuid4()
-    assert await store.archive.read([missing]) == [WholeMatch(missing, [], [])]
+    assert await store.whole_matches.read([missing]) == [WholeMatch(missing, [], [])]
 
 
 async def test_processes_audit_pages_in_their_order(store: EventStore) -> None:
@@ -104,7 +107,7 @@ async def test_processes_audit_pages_in_their_order(store: EventStore) -> None:
 
     async def pages() -> AsyncIterator[list[WholeMatch]]:
         for match_id in ids:
-            yield await store.archive.read([match_id])
+            yield await store.whole_matches.read([match_id])
 
     async with Auditors(2) as auditors:
         found = [one async for page in auditors.judge_pages(pages()) for one in page]
@@ -119,7 +122,7 @@ async def test_nobody_who_stops_listening_leaves_work_behind(store: EventStore) 
 
     async def endless() -> AsyncIterator[list[WholeMatch]]:
         while True:
-            yield await store.archive.read([match_id])
+            yield await store.whole_matches.read([match_id])
 
     async with Auditors(1) as auditors:
         async with asyncio.timeout(60):

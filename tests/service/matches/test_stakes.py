@@ -20,7 +20,8 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import LeftReason, Outcome
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import DefendMove, Move, Phase, TakeMove
-from eventstore import EventStore, TransferKind
+from eventstore import EventStore
+from eventstore.ledger.transfers import TransferKind
 from service.ids import table_id
 from tests.service.frame import answer_of
 from tests.service.playing import (
@@ -61,7 +62,7 @@ async def people(playing: Playing, replica: Replica, count: int) -> list[Player]
 
 async def balances(store: EventStore, players: list[Player]) -> list[tuple[int, int]]:
     """What each has: available, and in escrow."""
-    return [await store.ledger.balance(player.name) for player in players]
+    return [await store.ledger.read_balance(player.name) for player in players]
 
 
 async def check_conserved(store: EventStore, accounts: int) -> None:
@@ -163,7 +164,7 @@ async def test_of_two_players_racing_for_the_last_seat_one_pays(playing: Playing
         )
         (lost,) = (one for one in answers if isinstance(one, aio.AioRpcError))
         assert reason_of(lost) == reasons.ERROR_REASON_MATCH_NOT_WAITING
-        pending = await replicas[0].store.ledger.pending_stakes(UUID(match_id))
+        pending = await replicas[0].store.ledger.read_pending_stakes(UUID(match_id))
         assert pending == {"ann": 10, rivals[answers.index(lost) ^ 1].name: 10}
     assert (await replicas[0].store.ledger.check()).holds
 
@@ -185,7 +186,7 @@ async def test_R12_3_played_out_the_bank_goes_by_place(playing: Playing) -> None
         [(1, -101), (1, -101), (1, -101)],
     )
     for seat, player in enumerate(players):
-        assert await replica.store.ledger.balance(player.name) == (899 + shares[seat], 0)
+        assert await replica.store.ledger.read_balance(player.name) == (899 + shares[seat], 0)
     await check_conserved(replica.store, 3)
 
 
@@ -232,9 +233,9 @@ async def test_C21_R12_5_a_draw_gives_all_stakes_back_once_however_often_it_is_t
         view = await mover.play(match_id, move, request_id=last)
         assert view.version == version
         assert await balances(replica.store, players) == [(1000, 0), (1000, 0)]
-    made = await replica.store.ledger.transfers_of_match(UUID(match_id))
+    made = await replica.store.ledger.list_transfers_of(UUID(match_id))
     assert [transfer.kind for transfer in made] == [TransferKind.STAKE] * 2 + [
-        TransferKind.VOID
+        TransferKind.REFUND
     ] * 2
     await check_conserved(replica.store, 2)
 

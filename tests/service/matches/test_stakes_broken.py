@@ -77,7 +77,9 @@ class Break:
 
 async def quiet_replica(playing: Playing, wire_dsn: str, patience_s: float) -> Replica:
     """A replica that sends the database nothing but what commands need."""
-    limits = StoreLimits(tail_interval_s=QUIET_S, patience_s=patience_s, coin_connections=1)
+    limits = StoreLimits(
+        tail_interval_seconds=QUIET_S, retry_timeout_seconds=patience_s, coin_connections_max=1
+    )
     store = await playing.stack.enter_async_context(await EventStore.open(wire_dsn, limits))
     config = Config(caller_calls_per_second=0, deadline_scan_interval_seconds=QUIET_S)
     replica = Replica(store, config, system_now_us)

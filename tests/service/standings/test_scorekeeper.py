@@ -13,7 +13,8 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Outcome
 from durak.v1.settings_pb2 import Settings
 from durak.v1.table_pb2 import TableView
-from eventstore import EventStore, SeriesSeat
+from eventstore import EventStore
+from eventstore.read_models.standings import SeriesSeat
 from service.config import Config
 from service.rebuild import rebuild
 from service.standings.scorekeeper import Scorekeeper
@@ -74,11 +75,11 @@ async def test_R13_1_a_series_is_the_sum_of_its_matches(playing: Playing) -> Non
     assert await count(replica.store) == 4
     results = [view.result for view in views if view.result.HasField("durak")]
     losses = [sum(result.durak == seat for result in results) for seat in range(2)]
-    assert await replica.store.standings.series(UUID(views[0].match_id)) == [
+    assert await replica.store.standings.read_series(UUID(views[0].match_id)) == [
         SeriesSeat(0, 4, losses[1], losses[0]),
         SeriesSeat(1, 4, losses[0], losses[1]),
     ]
-    ratings = [await replica.store.standings.rating(player.name) for player in players]
+    ratings = [await replica.store.standings.read_rating(player.name) for player in players]
     assert [(one.matches, one.wins, one.losses) for one in ratings if one] == [
         (4, losses[1], losses[0]),
         (4, losses[0], losses[1]),
@@ -97,7 +98,7 @@ async def test_C22_R9_6_R13_2_who_surrenders_gives_nobody_points_or_wins(playing
         request = getattr(api, f"{method}Request")(match_id=match_id, request_id=new_id())
         await players[0].call(method, request)
     assert await count(replica.store) == 2
-    assert await replica.store.standings.ratings(limit=10) == []
+    assert await replica.store.standings.list_ratings(limit=10) == []
     assert await count(replica.store) == 0
 
 
@@ -109,7 +110,7 @@ async def test_a_bot_has_no_rating_and_its_opponent_does(playing: Playing) -> No
     await ann.seat_bot(match_id, seat=1)
     view = await play_out([ann], match_id)
     await count(replica.store)
-    ((player, rating),) = await replica.store.standings.ratings(limit=10)
+    ((player, rating),) = await replica.store.standings.list_ratings(limit=10)
     # Against 800: 32 points times 0.24 won or 0.76 lost.
     expected = {0: -24, 1: 8} if view.result.outcome == Outcome.OUTCOME_PLAYED_OUT else {}
     change = expected.get(view.result.durak, 0)
@@ -190,7 +191,7 @@ async def test_the_service_counts_by_itself_and_two_of_them_once(playing: Playin
     keepers = [asyncio.create_task(Scorekeeper(replica.store, config).run()) for _ in range(2)]
 
     async def is_counted(matches: int) -> bool:
-        rating = await replica.store.standings.rating("ann")
+        rating = await replica.store.standings.read_rating("ann")
         return rating is not None and rating.matches == matches
 
     try:

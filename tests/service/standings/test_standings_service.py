@@ -14,7 +14,8 @@ from durak.v1 import standings_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.standings_service_pb2_grpc import StandingsServiceStub
 from durak.v1.table_pb2 import TableView
-from eventstore import EventStore, LobbyRow, PlayerNumbers, SeatStanding, StandingsTurn
+from eventstore import EventStore, LobbyRow
+from eventstore.read_models.standings import PlayerNumbers, SeatStanding, StandingsUpdate
 from service.matches.live_match import to_datetime
 from service.matches.live_matches import system_now_us
 from service.rpc.page_tokens import seal
@@ -88,15 +89,15 @@ async def put_ratings(store: EventStore, *ratings: tuple[str, PlayerNumbers]) ->
         await store.append(writer.command(b"the end")._replace(lobby=row))
 
         async def work(
-            turn: StandingsTurn, player: str = player, numbers: PlayerNumbers = numbers
+            update: StandingsUpdate, player: str = player, numbers: PlayerNumbers = numbers
         ) -> None:
-            (ended,) = await turn.waiting(to_datetime(system_now_us()), 9)
+            (ended,) = await update.take_uncounted(to_datetime(system_now_us()), 9)
             standing = SeatStanding(
                 ended.match_id, 0, ended.ended_at, None, player, False, False, numbers
             )
-            await turn.add([ended], [standing])
+            await update.add([ended], [standing])
 
-        await store.standings.take_turn(work)
+        await store.standings.update(work)
 
 
 async def test_R13_1_a_series_from_its_first_table_to_its_last_match(playing: Playing) -> None:

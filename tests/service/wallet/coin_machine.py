@@ -20,8 +20,10 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Record
 from durak.v1.table_pb2 import Phase, TableView
-from eventstore import EventStore, StoreError, StoreUnavailable, TransferKind
+from eventstore import EventStore
 from eventstore import Limits as StoreLimits
+from eventstore.errors import StoreError, StoreUnavailable
+from eventstore.ledger.transfers import TransferKind
 from service.config import Config
 from tests.service.playing import Clock, Player, Replica, easy_move, reason_of
 from tests.service.wire import Wire, wire_to_database
@@ -126,7 +128,10 @@ class House:
         wire, dsn = await wire_to_database(self._app_dsn)
         stack.push_async_callback(wire.close)
         limits = StoreLimits(
-            tail_interval_s=QUIET_S, patience_s=PATIENCE_S, read_connections=2, coin_connections=2
+            tail_interval_seconds=QUIET_S,
+            retry_timeout_seconds=PATIENCE_S,
+            read_connections_max=2,
+            coin_connections_max=2,
         )
         store = await stack.enter_async_context(await EventStore.open(dsn, limits))
         config = Config(
@@ -398,7 +403,7 @@ def _fold(transfers: Sequence[asyncpg.Record]) -> dict[str, Coins]:
                 available += coins
             case TransferKind.STAKE:
                 available, escrow = available - coins, escrow + coins
-            case TransferKind.VOID:
+            case TransferKind.REFUND:
                 available, escrow = available + coins, escrow - coins
             case TransferKind.POST:
                 escrow -= coins

@@ -1,0 +1,121 @@
+"""A pool of connections whose operations are retried while the database is unavailable."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import asyncpg
+
+from eventstore.limits import Limits
+from eventstore.postgres.advisory_locks import AdvisoryLock
+from eventstore.postgres.connect import CLIENT_TIMEOUT_MARGIN_SECONDS, server_settings
+from eventstore.postgres.retry import retry
+
+if TYPE_CHECKING:
+    from eventstore.postgres.connect import PooledConnection
+
+Result = TypeVar("Result")
+
+
+class Pool:
+    """A pool of connections. Use it for operations that are safe to repeat.
+
+    All methods raise StoreUnavailable if the database is unavailable until the timeout, and
+    StoreError if it refuses a statement.
+    """
+
+    def __init__(self, pool: asyncpg.Pool[asyncpg.Record], limits: Limits) -> None:
+        self._pool = pool
+        self._limits = limits
+
+    @classmethod
+    async def open(
+        cls, dsn: str, limits: Limits, connections_max: int, *, for_appends: bool = False
+    ) -> Self:
+        """Open a pool with a first connection."""
+
+        async def create() -> asyncpg.Pool[asyncpg.Record]:
+            return await asyncpg.create_pool(
+                dsn,
+                min_size=1,
+                max_size=connections_max,
+                server_settings=server_settings(limits, for_appends=for_appends),
+                command_timeout=limits.statement_timeout_seconds + CLIENT_TIMEOUT_MARGIN_SECONDS,
+                timeout=limits.retry_timeout_seconds,
+            )
+
+        return cls(await retry(limits.retry_timeout_seconds, create), limits)
+
+    async def close(self) -> None:
+        """Close all connections when their operations have finished."""
+        await self._pool.close()
+
+    async def ping(self) -> None:
+        """Send an empty query, without retries."""
+        await retry(0.0, lambda: self._pool.execute("SELECT 1"))
+
+    async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
+        """Return all rows of a query."""
+        return await self._retry(lambda: self._pool.fetch(query, *arguments))
+
+    async def fetch_first(self, query: str, *arguments: object) -> asyncpg.Record | None:
+        """Return the first row of a query, or None if there is no row."""
+        return await self._retry(lambda: self._pool.fetchrow(query, *arguments))
+
+    async def execute(self, statement: str, *arguments: object) -> str:
+        """Run a statement and return its command tag, for example `UPDATE 1`."""
+        return await self._retry(lambda: self._pool.execute(statement, *arguments))
+
+    async def transact(self, work: Callable[[PooledConnection], Awaitable[Result]]) -> Result:
+        """Run `work` in a transaction and return its result."""
+
+        async def attempt() -> Result:
+            async with self._pool.acquire() as connection, connection.transaction():
+                return await work(connection)
+
+        return await self._retry(attempt)
+
+    async def read_snapshot(self, work: Callable[[PooledConnection], Awaitable[Result]]) -> Result:
+        """Run `work` in a read-only transaction. All of its queries see the same moment."""
+
+        async def attempt() -> Result:
+            async with (
+                self._pool.acquire() as connection,
+                connection.transaction(isolation="repeatable_read", readonly=True),
+            ):
+                return await work(connection)
+
+        return await self._retry(attempt)
+
+    async def transact_exclusively(
+        self,
+        lock: AdvisoryLock,
+        work: Callable[[PooledConnection], Awaitable[Result]],
+        *,
+        wait: bool = False,
+    ) -> Result | None:
+        """Run `work` in a transaction that holds an advisory lock, without retries.
+
+        Returns None if another process holds the lock. With `wait` it waits for the lock instead.
+        """
+        function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
+
+        async def attempt() -> Result | None:
+            async with self._pool.acquire() as connection, connection.transaction():
+                is_locked = await connection.fetchval(f"SELECT {function}($1)", lock)
+                if not (is_locked or wait):
+                    return None
+                return await work(connection)
+
+        return await retry(0.0, attempt)
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncIterator[PooledConnection]:
+        """Give one connection, without retries. Errors of asyncpg are passed on."""
+        async with self._pool.acquire(timeout=self._limits.retry_timeout_seconds) as connection:
+            yield connection
+
+    async def _retry(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        return await retry(self._limits.retry_timeout_seconds, attempt)

@@ -1,0 +1,198 @@
+"""The event store of one process: appends to streams, reads, and access to the other parts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
+from uuid import UUID
+
+from eventstore.checkpoints import Checkpoints
+from eventstore.disputes import Disputes
+from eventstore.ledger.coin_append import CoinAppender
+from eventstore.ledger.ledger import Ledger
+from eventstore.limits import Limits
+from eventstore.log import tail
+from eventstore.log.chain import HASH_SIZE_BYTES
+from eventstore.log.group_commit import Batcher
+from eventstore.model import Append, DueStream, Head, StoredRecord
+from eventstore.postgres.connect import check_database, connect
+from eventstore.postgres.pool import Pool
+from eventstore.postgres.retry import retry
+from eventstore.read_models.lobby import Lobby
+from eventstore.read_models.standings import Standings
+from eventstore.whole_matches import WholeMatches
+
+if TYPE_CHECKING:
+    from eventstore.ledger.books import CoinMove
+    from eventstore.postgres.connect import Connection
+
+_READ = """
+SELECT version, record, hash FROM events
+WHERE stream_id = $1 AND version > $2 ORDER BY version LIMIT $3
+"""
+_READ_ALL = """
+SELECT stream_id, version, record, hash FROM events
+WHERE (stream_id, version) > ($1, $2) ORDER BY stream_id, version LIMIT $3
+"""
+_HEAD = "SELECT version, head_hash FROM streams WHERE stream_id = $1"
+_DUE = "SELECT stream_id, version, due_at FROM streams WHERE due_at <= $1 ORDER BY due_at LIMIT $2"
+_RESCHEDULE = "UPDATE streams SET due_at = $3 WHERE stream_id = $1 AND version = $2"
+_VERSION_MAX = 2**31 - 1
+
+
+class EventStore:
+    """The event store of one process.
+
+    Create it with `open`. Any number of tasks of one event loop may use it.
+    """
+
+    def __init__(self, dsn: str, limits: Limits, reads: Pool, coins: Pool) -> None:
+        self.ledger = Ledger(reads, coins)
+        self.lobby = Lobby(reads)
+        self.standings = Standings(reads)
+        self.checkpoints = Checkpoints(reads)
+        self.disputes = Disputes(reads, coins)
+        self.whole_matches = WholeMatches(reads)
+        self._dsn = dsn
+        self._limits = limits
+        self._reads = reads
+        self._coins = coins
+        self._batchers = [Batcher(self._connect_batcher, limits) for _ in range(limits.batchers)]
+        self._coin_appender = CoinAppender(coins, limits)
+
+    @classmethod
+    async def open(cls, dsn: str, limits: Limits | None = None) -> Self:
+        """Connect to a migrated database.
+
+        Raises StoreMisconfigured if it cannot hold the log, StoreUnavailable if it is unavailable.
+        """
+        limits = limits or Limits()
+        timeout = limits.retry_timeout_seconds
+        await retry(timeout, lambda: check_database(dsn, limits))
+        async with AsyncExitStack() as opened:
+            reads = await Pool.open(dsn, limits, limits.read_connections_max)
+            opened.push_async_callback(reads.close)
+            coins = await Pool.open(dsn, limits, limits.coin_connections_max, for_appends=True)
+            opened.push_async_callback(coins.close)
+            store = cls(dsn, limits, reads, coins)
+            for batcher in store._batchers:
+                opened.push_async_callback(batcher.close)
+                await retry(timeout, batcher.start)
+            opened.pop_all()
+        return store
+
+    async def close(self) -> None:
+        """Refuse new appends, store the waiting ones, and disconnect."""
+        await asyncio.gather(*(batcher.close() for batcher in self._batchers))
+        await self._coins.close()
+        await self._reads.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def ping(self) -> None:
+        """Send an empty query. Raises StoreUnavailable at once if the database does not answer."""
+        await self._reads.ping()
+
+    async def append(self, append: Append, coins: Sequence[CoinMove] = ()) -> Head:
+        """Store the records of one command durably, all or none, and return the new head.
+
+        With `coins` the coins move in the same transaction, which serves this command only. A
+        caller that is cancelled does not know whether its records were stored.
+
+        Raises:
+            VersionConflict: the stream is not at the expected version.
+            ChainMismatch: the stream is at that version with another hash.
+            StoreOverloaded: too many appends are waiting.
+            StoreUnavailable: the database is unavailable, and nothing was stored.
+            AppendOutcomeUnknown: the database is unavailable, and the records may be stored.
+            InsufficientCoins, LedgerMismatch: the coins cannot move.
+        """
+        self._check_limits(append)
+        if coins:
+            return await self._coin_appender.append(append, coins)
+        return await self._batchers[append.stream_id.int % len(self._batchers)].submit(append)
+
+    async def read(
+        self, stream_id: UUID, after_version: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
+        """Return the records after a version, in order. None if the stream does not exist."""
+        rows = await self._reads.fetch(_READ, stream_id, after_version, limit)
+        return [StoredRecord(*row) for row in rows]
+
+    async def read_head(self, stream_id: UUID) -> Head | None:
+        """Return the last version of a stream and its hash, or None if there is no such stream."""
+        row = await self._reads.fetch_first(_HEAD, stream_id)
+        return None if row is None else Head(*row)
+
+    async def read_all(
+        self, after: UUID | None = None
+    ) -> AsyncGenerator[tuple[UUID, list[StoredRecord]], None]:
+        """Yield every stream with an id after the given one, in the order of ids.
+
+        Records that are appended meanwhile may be missing, but a stream never has gaps.
+        """
+        current: UUID | None = None
+        records: list[StoredRecord] = []
+        key = (after or UUID(int=0), _VERSION_MAX if after else 0)
+        while rows := await self._reads.fetch(_READ_ALL, *key, self._limits.page_rows_max):
+            for stream_id, *row in rows:
+                if stream_id != current:
+                    if current is not None:
+                        yield current, records
+                    current, records = stream_id, []
+                records.append(StoredRecord(*row))
+            key = (rows[-1][0], rows[-1][1])
+        if current is not None:
+            yield current, records
+
+    async def read_due(self, now: datetime, limit: int) -> list[DueStream]:
+        """Return streams whose deadline has passed, the longest overdue first.
+
+        Every replica gets the same streams. The version guard decides which one acts.
+        """
+        return [DueStream(*row) for row in await self._reads.fetch(_DUE, now, limit)]
+
+    async def reschedule(self, stream_id: UUID, version: int, due_at: datetime | None) -> bool:
+        """Set the deadline of a stream, if the stream is still at this version.
+
+        Returns False if it is not. Then a later append has set the deadline.
+        """
+        status = await self._reads.execute(_RESCHEDULE, stream_id, version, due_at)
+        return status == "UPDATE 1"
+
+    def follow(self, after: int | None = None) -> AsyncGenerator[tail.TailBatch, None]:
+        """Report without end which streams have new records, from a position or from now.
+
+        The first batch is empty and comes once the start is fixed. The records that are read from a
+        stream after that, together with the batches, leave no gap. Every append is in some batch. A
+        batch names each stream once, with its newest version in the batch. An append is reported
+        after all transactions that began to write before it have ended. While the database is
+        unavailable the tail waits, and then continues at its position.
+        """
+        return tail.follow(lambda: connect(self._dsn, self._limits), self._limits, after)
+
+    def _check_limits(self, append: Append) -> None:
+        _, expected_version, previous_hash, records, _, lobby_row = append
+        limits = self._limits
+        if not 0 < len(records) <= limits.append_records_max:
+            raise ValueError(
+                f"an append has 1 to {limits.append_records_max} records: {len(records)}"
+            )
+        if max(map(len, records)) > limits.record_bytes_max:
+            raise ValueError(f"a record has at most {limits.record_bytes_max} bytes")
+        if expected_version < 0 or len(previous_hash) != HASH_SIZE_BYTES:
+            raise ValueError(
+                f"an append needs a version from 0 and a hash of {HASH_SIZE_BYTES} bytes"
+            )
+        if lobby_row is not None and len(lobby_row.summary) > limits.summary_bytes_max:
+            raise ValueError(f"a lobby summary has at most {limits.summary_bytes_max} bytes")
+
+    async def _connect_batcher(self) -> Connection:
+        return await connect(self._dsn, self._limits, for_appends=True)

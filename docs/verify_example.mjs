@@ -1,9 +1,9 @@
-// A second verifier of transcripts, small enough to read: the hash chain, the shuffle, the proof and
-// the signature. It needs Node 18 or newer and nothing else.
+// A small second verifier of transcripts: it checks the hash chain, the shuffle, the proof and the
+// signature. It needs only Node 18 or newer.
 //
 //     node docs/verify_example.mjs FILE [PUBLIC KEY]
 //
-// It is the example for whoever writes a verifier (docs/transcript-format.md). It does not judge moves.
+// It is an example for authors of verifiers (docs/transcript-format.md). It does not judge moves.
 
 import { createHash, createHmac, createPublicKey, verify as verifySignature } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ function check(claim, holds) {
   if (!holds) process.exit(1);
 }
 
-// The fields of a protobuf message: number -> values, in order. BigInt for numbers, Buffer for the rest.
+// Returns the fields of a protobuf message: number -> values in order. Numbers are BigInt, the rest is Buffer.
 function fields(data) {
   const found = {};
   let at = 0;
@@ -54,7 +54,7 @@ function bigEndian(value, bytes) {
   return buffer.subarray(8 - bytes);
 }
 
-// The stream of a deal key: `below(m)` is the next uniform number in 0 ... m - 1.
+// Returns a function `below(m)` that draws the next uniform number in 0 ... m - 1 from the stream of a deal key.
 function stream(key) {
   let words = [];
   let block = 0;
@@ -84,22 +84,22 @@ function checkDeal(dealt, settings, serverSeed, matchId, clientSeeds) {
   }
   const hands = dealt[1].map((hand) => cards(fields(hand)[2]));
   const due = hands.map((_, seat) => deck.slice(0, 6 * seats).filter((_, turn) => turn % seats === seat));
-  check("the hands are those of the shuffle", hands.length === seats && same(hands, due));
+  check("the hands follow from the shuffle", hands.length === seats && same(hands, due));
   const rest = deck.slice(6 * seats);
   const trump = rest[0] ?? deck[size - 1];
-  check("the trump card is that of the shuffle", number(dealt[2]) === trump);
-  check("the stock is that of the shuffle", same(cards(dealt[3]), [...rest.slice(1), ...rest.slice(0, 1)]));
+  check("the trump card follows from the shuffle", number(dealt[2]) === trump);
+  check("the stock follows from the shuffle", same(cards(dealt[3]), [...rest.slice(1), ...rest.slice(0, 1)]));
   const suit = (card) => Math.floor((card - 1) / 13);
   const trumps = hands.flat().filter((card) => suit(card) === suit(trump));
   const lowestTrump = Math.min(...trumps);
   const first = trumps.length ? hands.findIndex((hand) => hand.includes(lowestTrump)) : below(seats);
-  check("the right seat leads first", number(dealt[4]) === first);
+  check("the right seat leads the first bout", number(dealt[4]) === first);
 }
 
 function checkInclusion(transcript, leaf) {
   const proof = fields(transcript[5][0]);
   const [, size, root] = transcript[6][0].toString().split("\n");
-  check("proof and checkpoint are of the same tree", String(proof[2]?.[0] ?? 0n) === size);
+  check("proof and checkpoint belong to the same tree", String(proof[2]?.[0] ?? 0n) === size);
   let place = proof[1]?.[0] ?? 0n;
   let last = BigInt(size) - 1n;
   let node = sha256(Buffer.from([0]), leaf);
@@ -138,10 +138,10 @@ function verify(data, publicKey) {
   const clientSeeds = new Map();
   transcript[3].map(fields).forEach((item, at) => {
     link = sha256(link, item[1][0]);
-    if (!link.equals(item[2][0])) check(`the chain holds at version ${at + 1}`, false);
+    if (!link.equals(item[2][0])) check(`the hash chain is valid at version ${at + 1}`, false);
     const record = fields(item[1][0]);
     const named = record[1][0].equals(matchId) && number(record[2]) === at + 1;
-    if (!named) check(`record ${at + 1} says which match and version it is`, false);
+    if (!named) check(`record ${at + 1} has the right match and version`, false);
     const [kind, bodies] = Object.entries(fields(record[8][0]))[0];
     const body = fields(bodies[0]);
     events[kind] = body;
@@ -149,18 +149,18 @@ function verify(data, publicKey) {
     if (kind === "3") clientSeeds.delete(number(body[1])); // seat_vacated
   });
   const count = transcript[3].length;
-  check(`the chain holds over ${count} records`, true);
+  check(`the hash chain is valid over ${count} records`, true);
 
   const opened = events[1];
   const serverSeed = opened[5][0];
-  check("the server kept to the seed that it promised", sha256(serverSeed).equals(opened[4][0]));
-  if (events[17]) check("the seed revealed at the end is that seed", events[17][5][0].equals(serverSeed));
+  check("the server seed matches its commitment", sha256(serverSeed).equals(opened[4][0]));
+  if (events[17]) check("the seed revealed at the end is the same", events[17][5][0].equals(serverSeed));
   if (events[4]) checkDeal(events[4], fields(opened[1][0]), serverSeed, matchId, clientSeeds);
 
-  if (!transcript[5]) return console.log("not proven: that the service vouches for it (there is no checkpoint)");
+  if (!transcript[5]) return console.log("not proven: there is no checkpoint, so the service did not sign this match");
   checkInclusion(transcript, Buffer.concat([Buffer.from("durak.v1.leaf"), matchId, bigEndian(count, 4), link]));
   if (publicKey) checkSignature(transcript[6][0].toString(), publicKey);
-  console.log(`not checked here: moves and coins${publicKey ? "" : ", and who signed the checkpoint"}`);
+  console.log(`not checked here: the moves, the coins${publicKey ? "" : ", and the signature of the checkpoint"}`);
 }
 
 try {

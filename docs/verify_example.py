@@ -1,10 +1,10 @@
-"""A second verifier of transcripts, small enough to read: the hash chain, the shuffle, the proof.
+"""A small second verifier of transcripts: it checks the hash chain, the shuffle and the proof.
 
     python3 docs/verify_example.py FILE
 
-It needs Python and nothing else: no package, not even protobuf. It is the example for whoever
-writes a verifier (docs/transcript-format.md), and the tests run it on exports of the service. It
-does not judge moves, and leaves the signature of the checkpoint to a library for Ed25519.
+It needs only Python, without any package, not even protobuf. It is an example for authors of
+verifiers (docs/transcript-format.md). The tests run it on exports of the service. It does not judge
+moves, and it does not check the signature of the checkpoint, which needs a library for Ed25519.
 """
 
 import base64
@@ -19,7 +19,7 @@ Fields = dict[int, list[Any]]
 
 
 def fields(data: bytes) -> Fields:
-    """The fields of a protobuf message: number -> values, in order. Numbers or bytes."""
+    """Return the fields of a protobuf message: number -> values in order (numbers or bytes)."""
     found: Fields = {}
     at = 0
 
@@ -49,12 +49,12 @@ def fields(data: bytes) -> Fields:
 
 
 def cards(values: list[bytes]) -> list[int]:
-    """A packed list of cards: each is below 128, so each takes one byte."""
+    """Decode a packed list of cards. Each card is below 128, so it takes one byte."""
     return list(values[0]) if values else []
 
 
 def sha256(data: bytes) -> bytes:
-    """SHA-256."""
+    """Return the SHA-256 of the data."""
     return hashlib.sha256(data).digest()
 
 
@@ -64,14 +64,14 @@ def say(text: str) -> None:
 
 
 def check(claim: str, *, holds: bool) -> None:
-    """Say whether a claim holds, and stop where it does not."""
+    """Print whether a claim is true. Exit if it is false."""
     say(f"{'ok  ' if holds else 'FALSE'} {claim}")
     if not holds:
         sys.exit(1)
 
 
 def stream(key: bytes) -> Callable[[int], int]:
-    """The stream of a deal key, as a function that draws the next number in 0 ... m - 1."""
+    """Return a function that draws the next number in 0 ... m - 1 from the stream of a deal key."""
 
     def words() -> Iterator[int]:
         block = 0
@@ -86,17 +86,17 @@ def stream(key: bytes) -> Callable[[int], int]:
 
 
 def check_chain(match_id: bytes, records: list[bytes]) -> tuple[bytes, dict[int, Fields], Fields]:
-    """Check the chain; gives its last hash, the last event of each kind, client seeds by seat."""
+    """Check the chain. Return its last hash, the last event of each kind, the client seeds."""
     link = sha256(b"durak.v1.match" + match_id)
     events: dict[int, Fields] = {}
     client_seeds: Fields = {}
     for version, item in enumerate(map(fields, records), start=1):
         link = sha256(link + item[1][0])
         if link != item[2][0]:
-            check(f"the chain holds at version {version}", holds=False)
+            check(f"the hash chain is valid at version {version}", holds=False)
         record = fields(item[1][0])
         if record[1][0] != match_id or record[2][0] != version:
-            check(f"record {version} says which match and version it is", holds=False)
+            check(f"record {version} has the right match and version", holds=False)
         ((kind, bodies),) = fields(record[8][0]).items()
         body = events[kind] = fields(bodies[0])
         seat = body.get(1, [0])[0]
@@ -104,14 +104,14 @@ def check_chain(match_id: bytes, records: list[bytes]) -> tuple[bytes, dict[int,
             client_seeds[seat] = body.get(4, [b""])
         if kind == 3:  # seat_vacated
             del client_seeds[seat]
-    check(f"the chain holds over {len(records)} records", holds=True)
+    check(f"the hash chain is valid over {len(records)} records", holds=True)
     return link, events, client_seeds
 
 
 def check_deal(
     match_id: bytes, settings: Fields, dealt: Fields, server_seed: bytes, client_seeds: Fields
 ) -> None:
-    """Shuffle again, and compare."""
+    """Repeat the shuffle and compare it with the deal."""
     size, seats = settings[1][0], settings[2][0]
     message = b"durak.v1.deal" + match_id
     for seat in range(seats):
@@ -123,12 +123,12 @@ def check_deal(
         deck[i], deck[j] = deck[j], deck[i]
     hands = [deck[seat : 6 * seats : seats] for seat in range(seats)]
     found = [cards(fields(hand)[2]) for hand in dealt[1]]
-    check("the hands are those of the shuffle", holds=found == hands)
+    check("the hands follow from the shuffle", holds=found == hands)
     rest = deck[6 * seats :]
     trump = rest[0] if rest else deck[-1]
-    check("the trump card is that of the shuffle", holds=dealt[2] == [trump])
+    check("the trump card follows from the shuffle", holds=dealt[2] == [trump])
     stock = cards(dealt.get(3, []))
-    check("the stock is that of the shuffle", holds=stock == rest[1:] + rest[:1])
+    check("the stock follows from the shuffle", holds=stock == rest[1:] + rest[:1])
     trumps = [
         (card, seat)
         for seat, hand in enumerate(hands)
@@ -136,13 +136,13 @@ def check_deal(
         if (card - 1) // 13 == (trump - 1) // 13
     ]
     first = min(trumps)[1] if trumps else below(seats)
-    check("the right seat leads first", holds=dealt.get(4, [0]) == [first])
+    check("the right seat leads the first bout", holds=dealt.get(4, [0]) == [first])
 
 
 def check_inclusion(leaf: bytes, proof: Fields, checkpoint: str) -> None:
-    """Go from the leaf up to the root that the checkpoint names."""
+    """Compute the root from the leaf and the proof. Compare it with the root in the checkpoint."""
     name, size, root = checkpoint.split("\n")[:3]
-    check("proof and checkpoint are of the same tree", holds=proof.get(2) == [int(size)])
+    check("proof and checkpoint belong to the same tree", holds=proof.get(2) == [int(size)])
     place, last = proof.get(1, [0])[0], int(size) - 1
     node = sha256(b"\0" + leaf)
     for beside in proof.get(3, []):
@@ -155,11 +155,11 @@ def check_inclusion(leaf: bytes, proof: Fields, checkpoint: str) -> None:
         place, last = place >> 1, last >> 1
     there = last == 0 and node == base64.b64decode(root)
     check(f"the match is in the tree of {size}", holds=there)
-    say(f"not checked here: moves, coins, and that {name} has signed the checkpoint")
+    say(f"not checked here: the moves, the coins, and the signature of {name}")
 
 
 def verify(data: bytes) -> None:
-    """Check a transcript, and stop at the first claim that does not hold."""
+    """Check a transcript. Exit at the first false claim."""
     transcript = fields(data)
     check("the format version is 1", holds=transcript.get(1) == [1])
     match_id, records = transcript[2][0], transcript[3]
@@ -167,13 +167,13 @@ def verify(data: bytes) -> None:
     opened = events[1]
     server_seed = opened[5][0]
     kept = sha256(server_seed) == opened[4][0]
-    check("the server kept to the seed that it promised", holds=kept)
+    check("the server seed matches its commitment", holds=kept)
     if 17 in events:  # finished
-        check("the seed revealed at the end is that seed", holds=events[17][5][0] == server_seed)
+        check("the seed revealed at the end is the same", holds=events[17][5][0] == server_seed)
     if 4 in events:  # dealt
         check_deal(match_id, fields(opened[1][0]), events[4], server_seed, client_seeds)
     if 5 not in transcript:
-        say("not proven: that the service vouches for it (there is no checkpoint)")
+        say("not proven: there is no checkpoint, so the service did not sign this match")
         return
     leaf = b"durak.v1.leaf" + match_id + len(records).to_bytes(4, "big") + head
     check_inclusion(leaf, fields(transcript[5][0]), transcript[6][0].decode())

@@ -79,8 +79,8 @@ def test_the_chain_the_shuffle_and_the_proof_of_an_export_hold(
     match = played_match(deck=deck, seats=seats)
     code, text = said(command, tmp_path, transcript_of(match))
     assert code == 0, text
-    assert f"ok   the chain holds over {len(match.records)} records" in text
-    assert "ok   the hands are those of the shuffle" in text
+    assert f"ok   the hash chain is valid over {len(match.records)} records" in text
+    assert "ok   the hands follow from the shuffle" in text
     assert "ok   the match is in the tree of 11" in text
 
 
@@ -88,10 +88,10 @@ def test_the_chain_the_shuffle_and_the_proof_of_an_export_hold(
 @pytest.mark.parametrize(
     ("kind", "claim"),
     [
-        ("dealt", "the hands are those of the shuffle"),
-        ("seat_taken", "the hands are those of the shuffle"),
-        ("table_opened", "the server kept to the seed that it promised"),
-        ("finished", "the seed revealed at the end is that seed"),
+        ("dealt", "the hands follow from the shuffle"),
+        ("seat_taken", "the hands follow from the shuffle"),
+        ("table_opened", "the server seed matches its commitment"),
+        ("finished", "the seed revealed at the end is the same"),
     ],
 )
 def test_a_changed_deal_is_false(command: list[str], tmp_path: Path, kind: str, claim: str) -> None:
@@ -105,7 +105,7 @@ def test_a_changed_byte_breaks_the_chain(command: list[str], tmp_path: Path) -> 
     record = transcript.records[4]
     record.record = record.record[:-1] + bytes((record.record[-1] ^ 1,))
     code, text = said(command, tmp_path, transcript)
-    assert (code, "FALSE the chain holds at version 5" in text) == (1, True), text
+    assert (code, "FALSE the hash chain is valid at version 5" in text) == (1, True), text
 
 
 @every_verifier

@@ -1,7 +1,20 @@
-"""Rating (R13.2): points by the strength of the opponents, from played-out matches alone.
+"""Rating points from played-out matches, by the strength of the opponents (R13.2).
 
-Each pair of seats of a match is a game between the two, won by the better place: Elo's rule, shared
-out over the opponents, so that one match moves a player by at most `Numbers.match_points`.
+Each pair of seats in a match counts as a game that the better place wins, rated by the Elo formula.
+The points are divided by the number of opponents, so that one match moves a player by at most
+`RatingSettings.match_points`.
+
+>>> settings = RatingSettings(
+...     initial_points=1000, match_points=32, scale_points=400, bot_points={}, bot_day_points=50
+... )
+>>> ann_beats_bob = Finished(
+...     outcome=Outcome.OUTCOME_PLAYED_OUT,
+...     results=[SeatResult(seat=0, place=1), SeatResult(seat=1, place=2)],
+...     durak=1,
+... )
+>>> ratings = rate(ann_beats_bob, [SeatOccupant("ann"), SeatOccupant("bob")], {}, 0, settings)
+>>> ratings["ann"].points, ratings["bob"].points
+(1016, 984)
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,58 +27,69 @@ from durak.v1.settings_pb2 import BotLevel
 
 @dataclass(frozen=True, slots=True)
 class RatingSettings:
-    """The numbers of the rating; the service's settings."""
+    """The settings of the rating.
+
+    Attributes:
+        initial_points: the points of a player before the first match.
+        match_points: the maximum number of points that one match gives or takes.
+        scale_points: the difference at which the stronger player is expected to win ten games of
+            eleven.
+        bot_points: the strength of bots, by level.
+        bot_day_points: the maximum number of points that a player can win from bots on one day
+            (UTC).
+    """
 
     initial_points: int
-    """What a player has before the first match."""
     match_points: int
-    """The most that one match gives or takes."""
     scale_points: int
-    """How much stronger a player is who is expected to win ten games of eleven."""
     bot_points: Mapping[BotLevel.ValueType, int]
-    """The strength of bots, by level."""
     bot_day_points: int
-    """The most that a player can win from bots on one day (UTC)."""
 
 
 class Rating(NamedTuple):
-    """A player's rating and what it comes from."""
+    """The rating of a player.
+
+    Attributes:
+        points: the rating points.
+        matches: the number of matches played to the end, including draws (R9.6).
+        wins: the number of wins (R13.1).
+        losses: the number of losses (R13.1).
+        day: the day of ``bot_points``, in days since 1970-01-01 (UTC).
+        bot_points: the points won from bots on that day.
+    """
 
     points: int
     matches: int = 0
-    """Matches played to the end, draws included (R9.6)."""
     wins: int = 0
     losses: int = 0
     day: int = 0
-    """The day of `bot_points`, counted from 1970-01-01 (UTC)."""
     bot_points: int = 0
-    """Points won from bots on that day."""
 
 
 class SeatOccupant(NamedTuple):
-    """Who sits on a seat: a player, or a bot with a level and no id."""
+    """The occupant of a seat: a player, or a bot with a level and no id."""
 
     player_id: str
     bot_level: BotLevel.ValueType = BotLevel.BOT_LEVEL_UNSPECIFIED
 
 
 def is_rated(finished: Finished) -> bool:
-    """Whether a match has a card result: others give no points, wins or losses (R9.6)."""
+    """Return whether a match has a card result and therefore counts (R9.6)."""
     return finished.outcome in (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 
 
 def has_durak(finished: Finished) -> bool:
-    """Whether a match was played out, and gives wins, a loss and points; a draw does not."""
+    """Return whether a match was played out. Only such a match gives wins, a loss and points."""
     return finished.outcome == Outcome.OUTCOME_PLAYED_OUT
 
 
 def has_won(finished: Finished, result: SeatResult) -> bool:
-    """Whether a seat has a win: the first place of a played-out match, shared or not (R13.1)."""
+    """Return whether a seat won: first place in a played-out match, shared or not (R13.1)."""
     return has_durak(finished) and result.place == 1
 
 
 def has_lost(finished: Finished, result: SeatResult) -> bool:
-    """Whether a seat has a loss: the durak's (R13.1)."""
+    """Return whether a seat lost as the durak (R13.1)."""
     return has_durak(finished) and result.seat == finished.durak
 
 
@@ -74,21 +98,21 @@ def rate(
     seats: Sequence[SeatOccupant],
     before: Mapping[str, Rating],
     day: int,
-    numbers: RatingSettings,
+    settings: RatingSettings,
 ) -> dict[str, Rating]:
-    """The ratings of a match's players after it.
+    """Return the new ratings of the players of a match, by player id.
 
     Args:
-        finished: the end of a match that `counts`.
-        seats: who sat, by seat.
-        before: the ratings before the match; who is not in it has none yet.
-        day: the day on which the match ended, counted from 1970-01-01 (UTC).
-        numbers: the numbers of the rating.
+        finished: the end of a match that `is_rated`.
+        seats: the occupant of each seat.
+        before: the ratings before the match, without players who have none yet.
+        day: the day on which the match ended, in days since 1970-01-01 (UTC).
+        settings: the settings of the rating.
     """
-    first = Rating(numbers.initial_points)
+    first = Rating(settings.initial_points)
     old = {seat.player_id: before.get(seat.player_id, first) for seat in seats if seat.player_id}
     strength = [
-        old[seat.player_id].points if seat.player_id else numbers.bot_points[seat.bot_level]
+        old[seat.player_id].points if seat.player_id else settings.bot_points[seat.bot_level]
         for seat in seats
     ]
     after: dict[str, Rating] = {}
@@ -100,14 +124,14 @@ def rate(
         for other in finished.results if has_durak(finished) else ():
             if other.seat == result.seat:
                 continue
-            odds = (strength[other.seat] - strength[result.seat]) / numbers.scale_points
+            odds = (strength[other.seat] - strength[result.seat]) / settings.scale_points
             gain = _score(result.place, other.place) - 1 / (1 + 10**odds)
             if seats[other.seat].player_id:
                 people += gain
             else:
                 bots += gain
-        share = numbers.match_points / (len(finished.results) - 1)
-        rating = _with_bots(old[player_id], round(bots * share), day, numbers.bot_day_points)
+        share = settings.match_points / (len(finished.results) - 1)
+        rating = _with_bots(old[player_id], round(bots * share), day, settings.bot_day_points)
         after[player_id] = rating._replace(
             points=rating.points + round(people * share),
             matches=rating.matches + 1,
@@ -118,12 +142,12 @@ def rate(
 
 
 def _score(place: int, other: int) -> float:
-    """What a game between two seats came to for the first: 1, 0, or half for a shared place."""
+    """Return the score of a game for the first of two places: 1, 0, or 0.5 for a shared place."""
     return 0.5 if place == other else float(place < other)
 
 
 def _with_bots(rating: Rating, gain: int, day: int, limit: int) -> Rating:
-    """With what came from bots: losses count in full, gains up to the day's limit."""
+    """Add the points from bots: losses in full, gains up to the daily limit."""
     won = rating.bot_points if rating.day == day else 0
     if gain > 0:
         gain = min(gain, max(0, limit - won))

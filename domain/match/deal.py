@@ -1,7 +1,13 @@
-"""Fair dealing: a deck that anybody can recompute (R3; DESIGN "Fair dealing").
+"""Fair dealing: a deck that anyone can recompute (R3; DESIGN "Fair dealing").
 
-The server commits to a seed before anybody sits down, each player adds one of their own, and the
-deck follows from all of them. Nobody who did not know every seed could have chosen it.
+The server commits to a seed before anyone sits down, and each player adds a seed of their own. The
+deck follows from all seeds, so nobody who did not know every seed could have chosen it.
+
+>>> dealt = deal(36, bytes(32), match_id=bytes(16), client_seeds=[b"ann", b"bob"])
+>>> [len(hand) for hand in dealt.hands], len(dealt.stock)
+([6, 6], 24)
+>>> dealt == deal(36, bytes(32), match_id=bytes(16), client_seeds=[b"ann", b"bob"])
+True
 """
 
 import hashlib
@@ -18,14 +24,16 @@ _DEAL_LABEL = b"durak.v1.deal"
 
 
 def seed_hash(server_seed: bytes) -> bytes:
-    """The server's promise: SHA-256 of its 32-byte seed."""
+    """Return the server's commitment: the SHA-256 of its 32-byte seed."""
     return hashlib.sha256(server_seed).digest()
 
 
 def deal_key(server_seed: bytes, match_id: bytes, client_seeds: Sequence[bytes]) -> bytes:
-    """HMAC-SHA256 (32 bytes) of the match id (16 bytes) and the client seeds by seat.
+    """Return the deal key: an HMAC-SHA256 (32 bytes) of the match id and the client seeds.
 
-    Each client seed stands behind one byte of its length, so no two lists of seeds read the same.
+    The key of the HMAC is the server seed (32 bytes). The match id has 16 bytes. Client seeds are
+    in seat order; each follows one byte with its length, so that different lists of seeds never
+    have the same encoding.
     """
     message = b"".join(
         (_DEAL_LABEL, match_id, *(bytes((len(seed),)) + seed for seed in client_seeds))
@@ -34,10 +42,10 @@ def deal_key(server_seed: bytes, match_id: bytes, client_seeds: Sequence[bytes])
 
 
 class UniformNumbers:
-    """Uniform random numbers from the stream of a deal key.
+    """Uniformly distributed numbers from the stream of a deal key.
 
-    The stream is HMAC-SHA256(key, block number as 8 bytes big-endian) for block 0, 1, ..., read as
-    big-endian words of 4 bytes. Words that would favour small numbers are skipped.
+    The stream is HMAC-SHA256(key, block number as 8 bytes big-endian) for block 0, 1, and so on,
+    read as big-endian words of 4 bytes. Words that would favour small numbers are skipped.
     """
 
     __slots__ = ("_words",)
@@ -46,7 +54,7 @@ class UniformNumbers:
         self._words = _words(key)
 
     def below(self, bound: int) -> int:
-        """The next number in 0 ... bound - 1."""
+        """Return the next number, from 0 to ``bound`` - 1."""
         limit = (1 << 32) - (1 << 32) % bound
         for word in self._words:
             if word < limit:
@@ -63,16 +71,23 @@ def _words(key: bytes) -> Iterator[int]:
         block += 1
 
 
-def shuffle(deck: list[Card], draws: UniformNumbers) -> None:
-    """Shuffle a deck in place: Fisher-Yates from the last index down to 1."""
+def shuffle(deck: list[Card], numbers: UniformNumbers) -> None:
+    """Shuffle a deck in place by Fisher-Yates, from the last index down to 1."""
     for last in range(len(deck) - 1, 0, -1):
-        chosen = draws.below(last + 1)
+        chosen = numbers.below(last + 1)
         deck[last], deck[chosen] = deck[chosen], deck[last]
 
 
 @dataclass(frozen=True, slots=True)
 class Deal:
-    """The cards after the deal: hands by seat in dealing order, the stock in drawing order."""
+    """The cards after the deal.
+
+    Attributes:
+        hands: the cards of each seat, in the order in which they were dealt.
+        trump_card: the card that shows the trump suit.
+        stock: the stock in drawing order. The trump card is the last one (R3.2).
+        first_attacker: the seat that leads first (R3.4).
+    """
 
     hands: tuple[tuple[Card, ...], ...]
     trump_card: Card
@@ -83,27 +98,34 @@ class Deal:
 def deal(
     deck_size: int, server_seed: bytes, match_id: bytes, client_seeds: Sequence[bytes]
 ) -> Deal:
-    """Shuffle and deal to as many seats as there are client seeds (R3.1 to R3.4)."""
+    """Shuffle and deal (R3.1 to R3.4).
+
+    Args:
+        deck_size: 24, 36 or 52.
+        server_seed: 32 bytes.
+        match_id: 16 bytes.
+        client_seeds: one seed for each seat, at most 64 bytes each; empty for none.
+    """
     seats = len(client_seeds)
-    draws = UniformNumbers(deal_key(server_seed, match_id, client_seeds))
+    numbers = UniformNumbers(deal_key(server_seed, match_id, client_seeds))
     deck = deck_cards(deck_size)
-    shuffle(deck, draws)
+    shuffle(deck, numbers)
     dealt = HAND_SIZE * seats
     hands = tuple(tuple(deck[seat:dealt:seats]) for seat in range(seats))
-    if dealt == len(deck):  # R3.3: the last card dealt shows the trumps and stays in its hand.
+    if dealt == len(deck):  # R3.3: the last card dealt shows the trump suit and stays in its hand.
         trump_card = deck[-1]
         stock: tuple[Card, ...] = ()
-    else:  # R3.2: the next card shows the trumps and is drawn last.
+    else:  # R3.2: the next card shows the trump suit and is drawn last.
         trump_card = deck[dealt]
         stock = (*deck[dealt + 1 :], trump_card)
     attacker = lowest_trump_holder([mask_of(hand) for hand in hands], SUIT_OF[trump_card])
     if attacker is None:
-        attacker = draws.below(seats)
+        attacker = numbers.below(seats)
     return Deal(hands, trump_card, stock, attacker)
 
 
 def lowest_trump_holder(hands: Sequence[CardMask], trump_suit: int) -> int | None:
-    """The seat that holds the lowest trump, or None where no seat holds one (R3.4)."""
+    """Return the seat that holds the lowest trump, or None if no seat holds a trump (R3.4)."""
     trumps = [
         (next(cards_in(held)), seat)
         for seat, hand in enumerate(hands)

@@ -149,7 +149,7 @@ class Match(State):
         seats = self.table.seats
         if self.phase != PHASE_WAITING or not 0 <= event.seat < len(seats) or seats[event.seat]:
             self._corrupt(f"seat {event.seat} is not free")
-        self.table = self.table.seated(event)
+        self.table = self.table.with_seat_taken(event)
         if self.table.is_full:
             self.due = _DEAL
 
@@ -157,7 +157,7 @@ class Match(State):
         seats = self.table.seats
         if self.phase != PHASE_WAITING or not 0 <= event.seat < len(seats) or not seats[event.seat]:
             self._corrupt(f"seat {event.seat} cannot be given up")
-        self.table = self.table.vacated(event.seat)
+        self.table = self.table.with_seat_vacated(event.seat)
 
     def _on_dealt(self, event: Dealt) -> None:
         if self.due is not _DEAL:

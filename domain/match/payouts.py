@@ -1,4 +1,12 @@
-"""What a match comes to: places and shares of the bank (R9, R12)."""
+"""The result of a match: places and shares of the bank (R9, R12).
+
+Three seats with a stake of 10 play to the end. Seat 2 went out first, seat 0 second, and seat 1 is
+the durak:
+
+>>> result = MatchResult(OUTCOME_PLAYED_OUT, durak=1)
+>>> bank_shares(10, taken=[0, 1, 2], result=result, places=[(1, 2), (2, 0)])
+{0: 10, 1: 0, 2: 20}
+"""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -17,7 +25,7 @@ from durak.v1.events_pb2 import (
 
 
 class MatchResult(NamedTuple):
-    """How a match ended; ``durak`` and ``leaver`` are seats, -1 where there is none."""
+    """The end of a match. ``durak`` and ``leaver`` are seats, -1 if there is none."""
 
     outcome: Outcome.ValueType
     durak: int = -1
@@ -27,10 +35,10 @@ class MatchResult(NamedTuple):
 def finished_event(
     table: Table, result: MatchResult, places: Sequence[tuple[int, int]]
 ) -> Finished:
-    """The `Finished` event of a result.
+    """Return the `Finished` event of a result.
 
-    ``places`` are (place, seat) of the seats that went out, in the order of R12.4: by place, seats
-    that share one in the drawing order of their bout.
+    ``places`` has (place, seat) for each seat that went out, in the order of R12.4: by place, and
+    for a shared place in the drawing order of its bout.
     """
     taken = [seat for seat, occupant in enumerate(table.seats) if occupant is not None]
     shares = bank_shares(table.settings.stake_coins, taken, result, places)
@@ -50,18 +58,27 @@ def finished_event(
 def _places(
     taken: Sequence[int], result: MatchResult, places: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
-    """Seat to place. Empty where the match was no card result (R9.6)."""
+    """Return the place by seat. Empty if the outcome is not a card result (R9.6)."""
     if result.outcome not in (OUTCOME_PLAYED_OUT, OUTCOME_DRAW):
         return {}
     place_of = {seat: place for place, seat in places}
-    last = len(places) + 1  # the durak's, or shared by those in play when R9.5 ends the match
+    last = len(places) + 1  # of the durak, or of all seats in play if R9.5 ends the match
     return {seat: place_of.get(seat, last) for seat in taken}
 
 
 def bank_shares(
     stake: int, taken: Sequence[int], result: MatchResult, places: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
-    """Coins that each seat gets back; they always sum to the bank, ``stake * len(taken)``."""
+    """Return the coins that each seat gets back.
+
+    The sum is always the bank, ``stake * len(taken)``.
+
+    Args:
+        stake: coins per seat, 0 for a free table.
+        taken: the seats that are taken.
+        result: the end of the match.
+        places: as for `finished_event`.
+    """
     if not stake:
         return dict.fromkeys(taken, 0)
     if result.outcome == OUTCOME_PLAYED_OUT:
@@ -77,7 +94,7 @@ def _shares_by_place(
     last = len(taken)
     weights = sum(range(1, last))
     share = [bank * (last - place) // weights for place in range(1, last)]
-    share[0] += bank - sum(share)  # R12.3: what rounding leaves over
+    share[0] += bank - sum(share)  # R12.3: the coins left over by rounding
     shares = dict.fromkeys(taken, 0)
     for place, group in groupby(places, key=itemgetter(0)):
         seats = [seat for _, seat in group]
@@ -95,7 +112,7 @@ def _shares_of_abandoned(stake: int, taken: Sequence[int], leaver: int) -> dict[
 
 
 def _split(pool: int, seats: Sequence[int], shares: dict[int, int]) -> None:
-    """Split a pool evenly; the odd coins go one each to the first of these seats."""
+    """Split a pool evenly. The first seats get the odd coins, one each."""
     even, odd = divmod(pool, len(seats))
     for at, seat in enumerate(seats):
         shares[seat] += even + (1 if at < odd else 0)

@@ -6,7 +6,6 @@ from typing import Final
 
 from durak.v1.settings_pb2 import Deck, ThrowIn
 
-# Preset name -> the fields of Settings that it locks, and their values.
 PRESETS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
     {
         "duraka-net": {
@@ -39,3 +38,4 @@ PRESETS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
         },
     }
 )
+"""By preset name: the fields of Settings that the preset locks, with their values."""

@@ -1,23 +1,24 @@
-"""A table: its settings as the core reads them, and who sits where.
+"""The table of a match: its settings and the occupants of its seats.
 
-A table is immutable; sitting down makes a new one. `Match` holds the one in force, so copies of a
-match share it.
+A table never changes; a seat that is taken or given up makes a new one. Copies of a match therefore
+share their table.
 """
 
 import uuid
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from typing import Final
 
 from durak.v1.events_pb2 import SeatTaken, TableOpened
 from durak.v1.settings_pb2 import BOT_LEVEL_UNSPECIFIED, BotLevel, Settings, ThrowIn
 from durak.v1.table_pb2 import SeatView, TableView
 
-MICROSECONDS = 1_000_000
+MICROSECONDS: Final = 1_000_000
+"""Microseconds in a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who sits on a seat: a person with a ``player_id``, or a bot with a level and no id."""
+    """The occupant of a seat: a person with a ``player_id``, or a bot with a level and no id."""
 
     player_id: str
     display_name: str
@@ -27,13 +28,31 @@ class Seat:
 
     @property
     def is_bot(self) -> bool:
-        """A bot sits here."""
+        """True if the occupant is a bot."""
         return self.bot_level != BOT_LEVEL_UNSPECIFIED
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Table:
-    """What was fixed when the table was opened, and the seats (None is a free one)."""
+    """The facts of a match that no move changes.
+
+    The settings from ``throw_in_all`` on are plain copies of fields of ``settings``: reading a
+    field of a message costs ten times as much.
+
+    Attributes:
+        match_id: 16 bytes.
+        settings: the settings of the table.
+        rules_version: the version of the rules that the match follows.
+        owner_id: the player who opened the table.
+        server_seed: the server's seed of the shuffle; secret until the end of the match.
+        server_seed_hash: its SHA-256, which is public.
+        rematch_of: the match id of the earlier match, or empty.
+        reserved_for: the players of a rematch; empty if anyone may sit down.
+        seats: the occupant of each seat, or None for a free seat.
+        given_up: the player of each seat that was given up (R3.0), once for each time.
+        turn_us: the turn timer in microseconds, 0 for none.
+        idle_us: the idle limit in microseconds (R10.8).
+    """
 
     match_id: bytes
     settings: Settings
@@ -45,8 +64,6 @@ class Table:
     reserved_for: tuple[str, ...]
     seats: tuple[Seat | None, ...]
     given_up: tuple[str, ...]
-    """The players who gave up a seat (R3.0), once for each time."""
-    # The settings as plain values: reading them from the message costs ten times as much.
     throw_in_all: bool
     transfer: bool
     draw_allowed: bool
@@ -54,10 +71,11 @@ class Table:
     tricky: bool
     turn_us: int
     idle_us: int
+    _view_template: bytes | None = field(default=None, init=False, compare=False, repr=False)
 
     @classmethod
     def opened(cls, match_id: bytes, event: TableOpened) -> "Table":
-        """The table as it stands after its first event: nobody sits yet."""
+        """Return the table after its first event, with all seats free."""
         settings = Settings()
         settings.CopyFrom(event.settings)
         return cls(
@@ -80,8 +98,8 @@ class Table:
             idle_us=event.idle_limit_seconds * MICROSECONDS,
         )
 
-    def seated(self, event: SeatTaken) -> "Table":
-        """The table with one more seat taken."""
+    def with_seat_taken(self, event: SeatTaken) -> "Table":
+        """Return the table with one more seat taken."""
         seat = Seat(
             event.player_id,
             event.display_name,
@@ -89,51 +107,65 @@ class Table:
             event.bot_level,
             event.bot_seed,
         )
-        return self._with(event.seat, seat)
+        return self._with_seat(event.seat, seat, self.given_up)
 
-    def vacated(self, number: int) -> "Table":
-        """The table with this seat free again."""
+    def with_seat_vacated(self, number: int) -> "Table":
+        """Return the table with one seat free again."""
         seat = self.seats[number]
-        return self._with(number, None, () if seat is None else (seat.player_id,))
+        given_up = self.given_up if seat is None else (*self.given_up, seat.player_id)
+        return self._with_seat(number, None, given_up)
 
-    def _with(self, number: int, seat: Seat | None, given_up: tuple[str, ...] = ()) -> "Table":
-        # `dataclasses.replace` sets every field anew, which takes ten times as long.
-        table = object.__new__(Table)
-        vars(table).update(
-            vars(self),
-            seats=(*self.seats[:number], seat, *self.seats[number + 1 :]),
-            given_up=self.given_up + given_up,
+    def _with_seat(self, number: int, seat: Seat | None, given_up: tuple[str, ...]) -> "Table":
+        # `dataclasses.replace` takes several times as long.
+        return Table(
+            self.match_id,
+            self.settings,
+            self.rules_version,
+            self.owner_id,
+            self.server_seed,
+            self.server_seed_hash,
+            self.rematch_of,
+            self.reserved_for,
+            (*self.seats[:number], seat, *self.seats[number + 1 :]),
+            given_up,
+            self.throw_in_all,
+            self.transfer,
+            self.draw_allowed,
+            self.five_card_opening,
+            self.tricky,
+            self.turn_us,
+            self.idle_us,
         )
-        vars(table).pop("face", None)
-        return table
 
-    @cached_property
-    def face(self) -> bytes:
-        """A serialized TableView of all that no move changes.
+    @property
+    def view_template(self) -> bytes:
+        """A serialized TableView with all fields that no move changes.
 
-        Every view of the table starts from it, which costs a tenth of setting the same fields one
-        by one. Made when first asked for: matches are folded more often than seen.
+        Every view of the table starts from it, which costs a tenth of setting the fields one by
+        one. It is built at first use because most matches are folded more often than viewed.
         """
-        face = TableView(
-            match_id=str(uuid.UUID(bytes=self.match_id)) if self.match_id else "",
-            settings=self.settings,
-            rules_version=self.rules_version,
-            owner_id=self.owner_id,
-            server_seed_hash=self.server_seed_hash,
-            seats=[_seat_view(number, seat) for number, seat in enumerate(self.seats)],
-            rematch_of=self.rematch_of,
-            reserved_for=self.reserved_for,
-        )
-        return face.SerializeToString()
+        if self._view_template is None:
+            view = TableView(
+                match_id=str(uuid.UUID(bytes=self.match_id)) if self.match_id else "",
+                settings=self.settings,
+                rules_version=self.rules_version,
+                owner_id=self.owner_id,
+                server_seed_hash=self.server_seed_hash,
+                seats=[_seat_view(number, seat) for number, seat in enumerate(self.seats)],
+                rematch_of=self.rematch_of,
+                reserved_for=self.reserved_for,
+            )
+            self._view_template = view.SerializeToString()
+        return self._view_template
 
     @property
     def is_full(self) -> bool:
-        """No seat is free."""
+        """True if no seat is free."""
         return None not in self.seats
 
     def seat_of(self, player_id: str) -> int | None:
-        """The seat of a player, or None where they do not sit here."""
-        if player_id:  # a bot has none
+        """Return the seat of a player, or None if the player has no seat here."""
+        if player_id:  # bots have no id
             for number, seat in enumerate(self.seats):
                 if seat is not None and seat.player_id == player_id:
                     return number

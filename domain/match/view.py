@@ -1,11 +1,12 @@
-"""The only ways out to a player or spectator: `table_view` of a match, `redact` of an event.
+"""Views of a match and of its events: the only ways out to a player or spectator.
 
-Replies, streams, bots and the command line all go through them. What a reader may not see is a
-`CARD_UNSPECIFIED` where a card would be, an empty server seed, a bot seed of 0; nothing else of a
-match is secret, except whether a play on a tricky table was legal, which is not in any event.
+Replies, streams, bots and the command line all use `table_view` and `redact`. A card that the
+viewer may not see becomes CARD_UNSPECIFIED, the server seed becomes empty and a bot seed 0. Nothing
+else in a match is secret, except whether a play on a tricky table is legal, which no event says.
 """
 
 from collections.abc import Iterable
+from typing import Final, TypeAlias
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -18,31 +19,32 @@ from durak.v1.events_pb2 import Event, SeatDraw
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.table_pb2 import PHASE_PLAYING, TableCard, TableView
 
-_SUITS = Suit.values()  # by number, so that suit 0 of the core is value 1 of the contract
+_SUITS: Final = Suit.values()  # suit n of the core is value n + 1 of the contract
 
-Viewer = int | None  # a seat, or None for a spectator
+Viewer: TypeAlias = int | None
+"""A seat, or None for a spectator."""
 
 
 def timestamp(time_us: int) -> Timestamp:
-    """A time in microseconds since the Unix epoch as the contract gives it."""
+    """Return the `Timestamp` of a time in microseconds since the Unix epoch."""
     time = Timestamp()
     set_time(time, time_us)
     return time
 
 
 def set_time(time: Timestamp, time_us: int) -> None:
-    """Make a time of the contract this one, in microseconds since the Unix epoch."""
+    """Set a `Timestamp` to a time in microseconds since the Unix epoch."""
     seconds, micros = divmod(time_us, MICROSECONDS)
     time.seconds = seconds
     time.nanos = micros * 1000
 
 
 def table_view(match: Match, viewer: Viewer) -> TableView:
-    """The table as the player on seat ``viewer``, or a spectator (None), sees it.
+    """Return the table as seen by the player on seat ``viewer``, or by a spectator (None).
 
-    Fields that are at their default are left alone: this runs once for every command.
+    It does not set fields to their defaults, for speed: it runs once for every command.
     """
-    view = TableView.FromString(match.table.face)
+    view = TableView.FromString(match.table.view_template)
     view.version = match.version
     view.last_event_time.CopyFrom(match.time)
     view.phase = match.phase
@@ -54,17 +56,17 @@ def table_view(match: Match, viewer: Viewer) -> TableView:
     if match.result is not None:
         view.result.CopyFrom(match.result)
     if match.hands:
-        _show_cards(view, match)
+        _add_cards(view, match)
         if viewer is not None:
             view.hand.extend(cards_in(match.hands[viewer]))
     if match.phase == PHASE_PLAYING:
-        _show_bout(view, match)
+        _add_bout(view, match)
         if viewer is not None:
             view.moves.CopyFrom(legal_moves(match, viewer))
     return view
 
 
-def _show_cards(view: TableView, match: Match) -> None:
+def _add_cards(view: TableView, match: Match) -> None:
     view.trump_suit = _SUITS[match.trump_suit + 1]
     view.trump_card = match.trump_card
     if match.stock:
@@ -84,10 +86,10 @@ def _show_cards(view: TableView, match: Match) -> None:
     for number in seats_in(match.passed):
         view.seats[number].passed = True
     for attack in match.attacks:
-        _show_attack(view.table.add(), match, attack)
+        _set_table_card(view.table.add(), match, attack)
 
 
-def _show_bout(view: TableView, match: Match) -> None:
+def _add_bout(view: TableView, match: Match) -> None:
     view.attacker = match.attacker
     view.defender = match.defender
     if match.taking:
@@ -96,7 +98,7 @@ def _show_bout(view: TableView, match: Match) -> None:
     view.on_clock.extend(seats_in(match.on_clock()))
 
 
-def _show_attack(card: TableCard, match: Match, attack: Card) -> None:
+def _set_table_card(card: TableCard, match: Match, attack: Card) -> None:
     card.attack_card = attack
     card.attack_seat, card.attack_version = match.laid[attack]
     defence = match.beaten_by.get(attack)
@@ -106,32 +108,36 @@ def _show_attack(card: TableCard, match: Match, attack: Card) -> None:
 
 
 def seats_in(mask: int) -> list[int]:
-    """The seats of a bit mask of seats, rising."""
+    """Return the seats of a bit mask in ascending order.
+
+    >>> seats_in(0b1101)
+    [0, 2, 3]
+    """
     return [seat for seat in range(mask.bit_length()) if mask >> seat & 1]
 
 
 def match_summary(match: Match) -> MatchSummary:
-    """The match as lists show it: public facts, as of the last change of phase or seats."""
-    face = TableView.FromString(match.table.face)
+    """Return the entry of a match in lists: public facts that change with its phase or seats."""
+    template = TableView.FromString(match.table.view_template)
     return MatchSummary(
-        match_id=face.match_id,
+        match_id=template.match_id,
         phase=match.phase,
-        settings=face.settings,
-        owner_id=face.owner_id,
+        settings=template.settings,
+        owner_id=template.owner_id,
         open_time=timestamp(match.opened_us),
-        seats=face.seats,
+        seats=template.seats,
         version=match.version,
         result=match.result,
-        rematch_of=face.rematch_of,
-        reserved_for=face.reserved_for,
+        rematch_of=template.rematch_of,
+        reserved_for=template.reserved_for,
     )
 
 
 def redact(event: Event, viewer: Viewer, trump_card: Card) -> Event:
-    """The event as this reader may see it; the same object where nothing is hidden from anybody.
+    """Return an event as ``viewer`` may see it, or the event itself if it has no secrets.
 
-    ``trump_card`` is the card that showed the trumps, which everybody may see wherever it goes
-    (0 before the deal).
+    ``trump_card`` is the card that showed the trump suit, 0 before the deal. Everyone may see it
+    wherever it goes.
     """
     kind = event.WhichOneof("kind")
     if kind == "drew":

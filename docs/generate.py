@@ -11,15 +11,19 @@ import argparse
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from types import NoneType
 from typing import get_args
+
+import grimp
 
 from service.config import Config
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
+PACKAGES = ("service", "domain", "eventstore")
 
 
 def settings_table() -> str:
@@ -51,7 +55,75 @@ def attribute_docstrings(path: Path) -> Iterator[tuple[str, str]]:
                     yield name, " ".join(docstring.split())
 
 
-PARTS: dict[str, Callable[[], str]] = {"settings": settings_table}
+def rooms_table(package: str) -> str:
+    """Return the table of the folders and modules of a package, with their first sentences."""
+    rows = ["| room | contents |", "|---|---|"]
+    for room in imports_of_rooms(package):
+        folder = ROOT / package / room
+        is_folder = folder.is_dir()
+        source = folder / "__init__.py" if is_folder else folder.with_suffix(".py")
+        rows.append(f"| `{room}{'/' if is_folder else '.py'}` | {first_sentence(source)} |")
+    return "\n".join(rows)
+
+
+def first_sentence(source: Path) -> str:
+    """Return the first line of the docstring of a module."""
+    docstring = ast.get_docstring(ast.parse(source.read_text("utf-8")))
+    if docstring is None:
+        sys.exit(f"{source.relative_to(ROOT)} has no docstring")
+    return docstring.splitlines()[0]
+
+
+def picture(package: str) -> str:
+    """Return a Mermaid diagram of the imports between the rooms of a package.
+
+    An arrow means "imports". An import that also follows from other arrows is left out.
+    """
+    imports = imports_of_rooms(package)
+    lines = [f'  {room}["{room}"]' for room in imports]
+    for room, imported in imports.items():
+        implied = {far for near in imported for far in reachable(imports, near)}
+        lines += [f"  {room} --> {near}" for near in sorted(imported - implied)]
+    return "\n".join(["```mermaid", "flowchart TD", *lines, "```"])
+
+
+def imports_of_rooms(package: str) -> dict[str, set[str]]:
+    """Return the rooms of a package (folders and modules), each with the rooms that it imports."""
+    graph = import_graph()
+    rooms = sorted(graph.find_children(package))
+    return {
+        importer.rpartition(".")[2]: {
+            imported.rpartition(".")[2]
+            for imported in rooms
+            if imported != importer
+            and graph.direct_import_exists(importer=importer, imported=imported, as_packages=True)
+        }
+        for importer in rooms
+    }
+
+
+@cache
+def import_graph() -> grimp.ImportGraph:
+    """Return the imports between all modules of the project."""
+    return grimp.build_graph(*PACKAGES)
+
+
+def reachable(imports: Mapping[str, set[str]], start: str) -> set[str]:
+    """Return the rooms that a room imports, directly or through others."""
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = imports[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "settings": settings_table,
+    **{f"picture of {package}": partial(picture, package) for package in PACKAGES},
+    **{f"rooms of {package}": partial(rooms_table, package) for package in PACKAGES},
+}
 
 
 def current(page: str) -> str:

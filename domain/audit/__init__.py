@@ -1,34 +1,27 @@
-"""The auditor: a second implementation of the rules, which judges finished work and plays none.
+"""The auditor: a second implementation of the rules. It judges stored matches and plays none.
 
-It shares no code with the rest of the core, so that a mistake there shows here. Start with `audit`
-(one match) and `domain.audit.transcript` (a transcript file).
+It shares no code with the game, so that a mistake in either shows as a difference. Start at
+`report` (audit one match) or `transcript` (verify a transcript file, in which a match is one part
+beside its ledger entries and its proof).
 
-- `records` chain, framing, order · `table` opening and seats · `deck` cards and shuffle
-- `bout` one bout and what each move breaks · `state` what must come next · `score` the result
-- `referee` who, when, which card · `consequences` what follows from the rules · `coins` the ledger
+- `findings`, `report`: the results · `transcript`, `proof`, `claims`: what a file proves
+- `records`: chain, framing, order · `commands`: actor, request and time of each command
+- `table`: opening and seats · `deck`: cards and shuffle · `score`: places and shares
+- `state`: cards, turn, and the next consequence · `bout`: the rules that each play breaks
+- `referee` reads a log with `moves` (players), `clock` (deadlines) and `comparison` (consequences)
+- `coins`: the ledger of the match
 """
 
-from domain.audit.coins import EntryKind, LedgerEntry
-from domain.audit.findings import (
-    AuditReport,
-    Cheat,
-    Facts,
-    Finding,
-    Kind,
-    Severity,
-    Verdict,
-)
-from domain.audit.judge import audit
+from domain.audit.findings import Cheat, Finding, Kind, Severity, Verdict
 from domain.audit.records import Stored
+from domain.audit.report import AuditReport, Facts, audit
 
 __all__ = [
     "AuditReport",
     "Cheat",
-    "EntryKind",
     "Facts",
     "Finding",
     "Kind",
-    "LedgerEntry",
     "Severity",
     "Stored",
     "Verdict",

@@ -1,4 +1,4 @@
-"""One bout, and what the rules say to each play of it (R4 to R7, R11.1)."""
+"""One bout, and the rules that each play in it breaks (R4 to R7, R11.1)."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from domain.audit.findings import Kind
 
 
 class Play(NamedTuple):
-    """A card laid on the table; ``clause`` is the rule that it broke, empty where it was legal."""
+    """A card played to the table; ``clause`` is the rule that it broke, empty if it was legal."""
 
     seat: int
     card: int
@@ -15,7 +15,7 @@ class Play(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An attack card, and the card that beat it: 0 while nothing has."""
+    """An attack card and the card that beat it; 0 while it is unbeaten."""
 
     attack: int
     defence: int
@@ -34,7 +34,7 @@ class Bout:
     """The table of one bout.
 
     ``room`` is the most attack cards that may lie here (R4.3); ``throwers`` are the seats that may
-    throw in (R5.2); ``since_us`` is when the seats on the clock came on it.
+    throw in (R5.2); ``since_us`` is when the clock of the seats on it started.
     """
 
     __slots__ = (
@@ -59,27 +59,27 @@ class Bout:
         self.since_us = since_us
 
     def face(self, attacker: int, defender: int, room: int, throwers: frozenset[int]) -> None:
-        """Set who faces whom, at the start and after a transfer (R6.2, R6.3)."""
+        """Set who attacks whom, at the start and after a transfer (R6.2, R6.3)."""
         self.attacker = attacker
         self.defender = defender
         self.room = room
         self.throwers = throwers
 
     def cards(self) -> list[int]:
-        """Every card on the table, each attack card followed by what beat it."""
+        """Return every card on the table, each attack card followed by the card that beat it."""
         return [card for row in self.rows for card in row if card]
 
     def is_beaten(self) -> bool:
-        """Whether no attack card lies unbeaten."""
+        """Return whether every attack card is beaten."""
         return all(row.defence for row in self.rows)
 
-    def lay(self, version: int, play: Play, now_us: int) -> None:
-        """Note a play; it withdraws all passes (R5.3) and starts the clock anew."""
+    def add_play(self, version: int, play: Play, now_us: int) -> None:
+        """Record a play. It withdraws all passes (R5.3) and restarts the clock."""
         self.plays[version] = play
         self.passed.clear()
         self.since_us = now_us
 
-    # --- what a move breaks --------------------------------------------------------------------
+    # --- the rules that a move breaks ----------------------------------------------------------
 
     def lead_breaks(self, seat: int) -> list[Broken]:
         """R4.1: the attacker leads."""
@@ -88,7 +88,7 @@ class Bout:
         return [Broken(Kind.OUT_OF_TURN, "R4.1", f"seat {self.attacker} leads", f"seat {seat}")]
 
     def throw_in_breaks(self, seat: int) -> list[Broken]:
-        """R5.2, R4.3: only some seats may, and not more cards than the defender can face."""
+        """R5.2, R4.3: only some seats may, and no more cards than the cap allows."""
         broken = []
         if seat not in self.throwers:
             may = ", ".join(map(str, sorted(self.throwers)))
@@ -99,26 +99,26 @@ class Bout:
         return broken
 
     def rank_breaks(self, card: int) -> Broken | None:
-        """R5.1: a rank that lies on the table already."""
+        """R5.1: a card thrown in has a rank that is on the table."""
         ranks = {RANK[lying] for lying in self.cards()}
         if RANK[card] in ranks:
             return None
-        return Broken(Kind.RANK, "R5.1", "a rank that lies on the table", label(card))
+        return Broken(Kind.RANK, "R5.1", "a rank that is on the table", label(card))
 
     def defender_breaks(self, seat: int, clause: str, kind: Kind) -> list[Broken]:
-        """What only the defender may do, and not after "take" (R4.2, R6.1, R7.2)."""
+        """R4.2, R6.1, R7.2: the defender alone, after the lead, and not after "take"."""
         broken = []
         if seat != self.defender:
             defender = f"the defender, seat {self.defender}"
             broken.append(Broken(Kind.OUT_OF_TURN, clause, defender, f"seat {seat}"))
         if self.taking:
-            broken.append(Broken(kind, "R7.2", "nothing more after take", "a move"))
+            broken.append(Broken(kind, "R7.2", "no move of the defender after take", "a move"))
         if not self.rows:
             broken.append(Broken(kind, "R4.1", "a lead before it", "an empty table"))
         return broken
 
     def target_breaks(self, target: int) -> list[Broken]:
-        """R4.2: an attack card that lies there unbeaten."""
+        """R4.2: the attack card is on the table and unbeaten."""
         for row in self.rows:
             if row.attack == target:
                 if not row.defence:
@@ -135,7 +135,7 @@ class Bout:
         return Broken(Kind.BEAT, "R1.3", f"a card that beats {label(target)}", label(card))
 
     def transfer_rank_breaks(self, card: int) -> Broken | None:
-        """R6.1: the rank led, and nothing beaten yet."""
+        """R6.1: a transfer has the rank led, and nothing is beaten yet."""
         if any(row.defence for row in self.rows):
             return Broken(Kind.TRANSFER, "R6.1", "nothing beaten yet", "a beaten card")
         if self.rows and RANK[card] != RANK[self.rows[0].attack]:
@@ -144,7 +144,7 @@ class Bout:
         return None
 
     def transfer_room_breaks(self, held: int, limit: int) -> list[Broken]:
-        """R6.2: the next seat can face the attack. It holds ``held`` cards."""
+        """R6.2: the next seat, which holds ``held`` cards, can face the attack."""
         count = len(self.rows) + 1
         if count <= min(held, limit):
             return []
@@ -152,8 +152,9 @@ class Bout:
         return [Broken(Kind.TRANSFER, "R6.2", most, f"{count}")]
 
     def pass_breaks(self, seat: int, awaited: set[int]) -> list[Broken]:
-        """R5.3, R11.5: a pass that the bout waits for."""
+        """R5.3, R11.5: the bout waits for this pass."""
         if self.rows and (self.taking or self.is_beaten()) and seat in awaited:
             return []
-        whose = ", ".join(map(str, sorted(awaited))) or "nobody"
-        return [Broken(Kind.PASS, "R5.3", f"a pass of {whose}, once all is beaten", f"seat {seat}")]
+        whose = ", ".join(map(str, sorted(awaited))) or "no seat"
+        expected = f"a pass of {whose}, once every attack card is beaten"
+        return [Broken(Kind.PASS, "R5.3", expected, f"seat {seat}")]

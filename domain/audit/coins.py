@@ -1,132 +1,136 @@
-"""Every coin of a match, against its events (R12).
+"""Judges every coin of a match against its events (R12).
 
-A transfer is two entries: a player's and the escrow's of the match, which add up to nothing. Both
-carry the version and the time of the event that moves the coins.
+A transfer is two ledger entries: one of a player and one of the match's escrow, which add up to 0.
+Both carry the version and the time of the event that moves the coins.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from enum import IntEnum
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from domain.audit.findings import Finding, Kind, Notebook
 from domain.audit.records import Entry, Log
 from domain.audit.score import Score
+from durak.v1.transcript_pb2 import (
+    LEDGER_ENTRY_KIND_PAYOUT,
+    LEDGER_ENTRY_KIND_REFUND,
+    LEDGER_ENTRY_KIND_STAKE,
+    LedgerEntry,
+)
 
-_CLAUSE = "R12.8"
-_Moves = dict[tuple[int, int, str], int]  # (kind, version, player) -> coins
+_CLAUSE: Final = "R12.8"
+_MOVES: Final[Mapping[int, tuple[Kind, str]]] = MappingProxyType(
+    {
+        LEDGER_ENTRY_KIND_STAKE: (Kind.STAKE, "R12.2"),
+        LEDGER_ENTRY_KIND_REFUND: (Kind.REFUND, "R12.5"),
+        LEDGER_ENTRY_KIND_PAYOUT: (Kind.PAYOUT, "R12.3"),
+    }
+)
+"""By kind of entry, the kind of finding and the clause."""
 
 
-class EntryKind(IntEnum):
-    """Why coins moved; the numbers are those of `LedgerEntryKind` in the contract."""
+class Move(NamedTuple):
+    """Identifies a movement of a player's coins."""
 
-    STAKE = 1
-    """A player sat down (R12.2). Belongs to a `seat_taken`."""
-    REFUND = 2
-    """A seat was given up before the deal. Belongs to a `seat_vacated`."""
-    PAYOUT = 3
-    """The match ended: the seat's share (R12.3 to R12.6). Belongs to `finished`."""
-
-
-class LedgerEntry(NamedTuple):
-    """What one transfer did to one account."""
-
-    transfer_id: bytes
     kind: int
-    match_id: bytes
+    """`LedgerEntryKind` by number."""
     version: int
-    """The event that moved the coins."""
     player_id: str
-    """Whose balance; empty for the escrow of the match."""
-    coins: int
-    """Added to the balance; below 0 what was taken off."""
-    time_us: int
 
 
 def judge_coins(
     log: Log, stake: int, score: Score | None, ledger: Iterable[LedgerEntry]
 ) -> list[Finding]:
-    """Judge all ledger entries of a match; none may be missing or left over.
+    """Judge all ledger entries of a match: none may be missing or left over.
 
-    ``score`` is what the match must come to, None while it runs.
+    ``score`` is the result by the rules, None while the match runs.
     """
     notes = Notebook()
     entries = list(ledger)
-    _judge_transfers(log, entries, notes)
-    due = _due(log.entries, stake, score)
-    moved: Counter[tuple[int, int, str]] = Counter()
+    _judge_entries(log, entries, notes)
+    _judge_transfers(entries, notes)
+    expected = _expected_moves(log.entries, stake, score)
+    moved: Counter[Move] = Counter()
     for entry in entries:
         if entry.player_id:
-            moved[entry.kind, entry.version, entry.player_id] += entry.coins
-    for key in sorted(due.keys() | moved.keys()):
-        kind, version, player_id = key
-        if due.get(key, 0) != moved.get(key, 0):
-            notes.version = version
-            whose = f"{due.get(key, 0)} coins for {player_id}"
-            what, clause = _names(kind)
-            notes.fault(what, clause, whose, f"{moved.get(key, 0)} coins")
-    _judge_escrow(log, entries, sum(due.values()), notes)
+            moved[Move(entry.kind, entry.version, entry.player_id)] += entry.coins
+    for move in sorted(expected.keys() | moved.keys()):
+        coins = expected.get(move, 0)
+        if coins != moved.get(move, 0):
+            notes.version = move.version
+            kind, clause = _MOVES.get(move.kind, (Kind.LEDGER, _CLAUSE))
+            found = f"{moved.get(move, 0)} coins"
+            notes.fault(kind, clause, f"{coins} coins for {move.player_id}", found)
+    _judge_escrow(log, entries, sum(expected.values()), notes)
     return notes.findings
 
 
-def _due(entries: Sequence[Entry], stake: int, score: Score | None) -> _Moves:
-    """What has to be moved."""
-    due: _Moves = {}
+def _expected_moves(entries: Sequence[Entry], stake: int, score: Score | None) -> dict[Move, int]:
+    """Return the coins that each event must add to a player's balance."""
+    moves: dict[Move, int] = {}
     seats: dict[int, str] = {}
     for entry in entries if stake else ():
-        body = entry.body
-        if entry.kind == "seat_taken" and body.player_id:
+        version, kind, body, _ = entry
+        if kind == "seat_taken" and body.player_id:
             seats[body.seat] = body.player_id
-            due[EntryKind.STAKE, entry.version, body.player_id] = -stake
-        elif entry.kind == "seat_vacated" and body.seat in seats:
-            due[EntryKind.REFUND, entry.version, seats.pop(body.seat)] = stake
-        elif entry.kind == "finished" and score is not None:
+            moves[Move(LEDGER_ENTRY_KIND_STAKE, version, body.player_id)] = -stake
+        elif kind == "seat_vacated" and body.seat in seats:
+            moves[Move(LEDGER_ENTRY_KIND_REFUND, version, seats.pop(body.seat))] = stake
+        elif kind == "finished" and score is not None:
             for seat, player_id in seats.items():
                 if score.shares.get(seat):
-                    due[EntryKind.PAYOUT, entry.version, player_id] = score.shares[seat]
-    return due
+                    payout = Move(LEDGER_ENTRY_KIND_PAYOUT, version, player_id)
+                    moves[payout] = score.shares[seat]
+    return moves
 
 
-def _judge_transfers(log: Log, entries: Sequence[LedgerEntry], notes: Notebook) -> None:
+def _judge_entries(log: Log, entries: Iterable[LedgerEntry], notes: Notebook) -> None:
     times = {entry.version: entry.command.time_us for entry in log.entries}
+    for entry in entries:
+        notes.version = entry.version
+        if entry.match_id != log.match_id:
+            notes.fault(Kind.LEDGER, "R12.2", log.match_id.hex(), entry.match_id.hex())
+        if entry.coins == 0:
+            notes.fault(Kind.LEDGER, _CLAUSE, "coins", "0")
+        time_us = _microseconds(entry.event_time, notes)
+        expected_us = times.get(entry.version)
+        if time_us != expected_us:
+            at = f"the time of version {entry.version}, {expected_us} µs"
+            notes.fault(Kind.LEDGER, "R12.2", at, f"{time_us} µs")
+
+
+def _microseconds(time: Timestamp, notes: Notebook) -> int:
+    """Return a time in microseconds since the epoch; judge that it is a whole number of them."""
+    if not 0 <= time.nanos < 1_000_000_000 or time.nanos % 1000:
+        notes.fault(Kind.LEDGER, "transcript format", "microseconds", f"{time.nanos} ns")
+    return time.seconds * 1_000_000 + time.nanos // 1000
+
+
+def _judge_transfers(entries: Iterable[LedgerEntry], notes: Notebook) -> None:
+    """Judge that the entries of each transfer are a pair that adds up to 0."""
     transfers: dict[bytes, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         transfers[entry.transfer_id].append(entry)
-        notes.version = entry.version
-        if entry.match_id != log.match_id:
-            foreign = log.match_id.hex(), entry.match_id.hex()
-            notes.fault(Kind.LEDGER, "R12.2", *foreign)
-        if entry.coins == 0:
-            notes.fault(Kind.LEDGER, _CLAUSE, "coins", "0")
-        if entry.time_us != times.get(entry.version):
-            at = f"the time of version {entry.version}, {times.get(entry.version)} µs"
-            notes.fault(Kind.LEDGER, "R12.2", at, f"{entry.time_us} µs")
     for transfer_id, legs in transfers.items():
         notes.version = legs[0].version
         name = transfer_id.hex()
         if len(transfer_id) != 16:
             notes.fault(Kind.LEDGER, _CLAUSE, "an id of 16 bytes", name)
-        kinds = {(leg.kind, leg.version) for leg in legs}
-        players = [bool(leg.player_id) for leg in legs]
-        if sorted(players) != [False, True] or len(kinds) != 1 or sum(e.coins for e in legs) != 0:
+        events = {(leg.kind, leg.version) for leg in legs}
+        sides = sorted(bool(leg.player_id) for leg in legs)
+        if sides != [False, True] or len(events) != 1 or sum(leg.coins for leg in legs) != 0:
             pair = "one entry of a player and one of the escrow that add up to 0"
             notes.fault(Kind.LEDGER, _CLAUSE, pair, f"transfer {name}: {len(legs)} entries")
 
 
 def _judge_escrow(
-    log: Log, entries: Sequence[LedgerEntry], moved_to_players: int, notes: Notebook
+    log: Log, entries: Iterable[LedgerEntry], moved_to_players: int, notes: Notebook
 ) -> None:
     """R12.8: the escrow holds what the players put in and did not get back."""
     held = sum(entry.coins for entry in entries if not entry.player_id)
     notes.version = log.head_version
     if held != -moved_to_players:
         notes.fault(Kind.ESCROW, _CLAUSE, f"{-moved_to_players} coins", f"{held} coins")
-
-
-def _names(kind: int) -> tuple[Kind, str]:
-    names: dict[int, tuple[Kind, str]] = {
-        EntryKind.STAKE: (Kind.STAKE, "R12.2"),
-        EntryKind.REFUND: (Kind.REFUND, "R12.5"),
-        EntryKind.PAYOUT: (Kind.PAYOUT, "R12.3"),
-    }
-    return names.get(kind, (Kind.LEDGER, _CLAUSE))

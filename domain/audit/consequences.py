@@ -1,206 +1,147 @@
-"""Judges what must follow from the rules alone: the deal, the end of a bout, the result.
+"""Consequences: the events that the rules force, one type of plain values for each kind.
 
-Where the log says something else, one has to go on from somewhere. First from what the rules say;
-`domain.audit.judge` hears the log again from what the log says, and keeps what explains it better.
+`domain.audit.state` derives the next one from the rules, and `read_consequence` reads one from the
+log. The log is right where the two are equal.
 """
 
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, NamedTuple
 
-from domain.audit import deck
-from domain.audit.bout import Play
-from domain.audit.deck import labels
-from domain.audit.findings import Kind, Notebook, Verdict
-from domain.audit.records import Command, Entry, Log
+from domain.audit.deck import Deal, labels
+from domain.audit.records import Entry
 from domain.audit.score import Score
-from domain.audit.state import Due, State, describe
-from domain.audit.table import Table
 from durak.v1.events_pb2 import (
-    OUTCOME_ABANDONED,
-    OUTCOME_CANCELLED,
-    OUTCOME_DRAW,
-    OUTCOME_PLAYED_OUT,
-    SeatResult,
+    TOOK_REASON_CHEAT,
+    TOOK_REASON_DECLARED,
+    TOOK_REASON_FALSE_ACCUSATION,
+    Dealt,
+    Discarded,
+    Drew,
+    Took,
+    WentOut,
 )
 
-_SEED_CLAUSE = "design: fair dealing"
-_SHARE_CLAUSES: dict[int, str] = {
-    OUTCOME_PLAYED_OUT: "R12.3",
-    OUTCOME_DRAW: "R12.5",
-    OUTCOME_CANCELLED: "R12.5",
-    OUTCOME_ABANDONED: "R12.6",
-}
+_REASONS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        TOOK_REASON_DECLARED: "declared",
+        TOOK_REASON_CHEAT: "caught cheating",
+        TOOK_REASON_FALSE_ACCUSATION: "accused falsely",
+    }
+)
 
 
-class Consequences:
-    """The half of the referee that nobody decides anything in."""
+@dataclass(frozen=True, slots=True)
+class UnknownDeal:
+    """A deal that cannot be derived: no seed in the log fits the published hash."""
 
-    def __init__(self, log: Log, follow: Collection[int] = ()) -> None:
-        """Judge a log; at the versions in ``follow`` go on from what it says there."""
-        self.log = log
-        self.follow = follow
-        self.forks: list[int] = []
-        """Versions where what the log says is not what the rules say."""
-        self.notes = Notebook()
-        self.verdicts: list[Verdict] = []
-        self.illegal: list[tuple[int, Play]] = []
-        self.state: State | None = None
-        self.is_hopeless = False
-        self.command = Command(0, "", b"", 0)
-        self.requests: set[tuple[str, bytes]] = set()
-        """Who has asked, and the id of the request."""
-        self.opening_over = False
-        self.opened_us = 0
-        self.acts_for: int | None = None
-        """The seat that timed out, until the server has acted for it."""
-        self.timeouts: list[int] = []
-        self.seed = b""
+    kind: ClassVar[str] = "dealt"
 
-    def playing_state(self) -> State:
-        """The state of a table that was opened."""
-        assert self.state is not None
-        return self.state
+    def __str__(self) -> str:
+        return self.kind
 
-    def is_over(self) -> bool:
-        """Whether the match has ended."""
-        return self.playing_state().is_ended
 
-    def sit_at(self, table: Table, server_seed: bytes) -> None:
-        """Begin with an open table. The seed is the one that was promised, wherever it stands."""
-        self.state = State(table)
-        self.timeouts = [0] * table.size
-        seeds = [server_seed]
-        seeds += [e.body.server_seed for e in self.log.entries if e.kind == "finished"]
-        kept = [seed for seed in seeds if deck.seed_hash(seed) == table.seed_hash]
-        self.seed = kept[0] if kept else b""
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """The table goes to the discard pile (R7.1)."""
 
-    def deal_is_due(self) -> None:
-        """The last free seat was taken (R3.0)."""
-        state = self.playing_state()
-        table = state.table
-        client_seeds = [table.seats[seat].client_seed for seat in range(table.size)]
-        deal = None
-        if self.seed and all(len(seed) < 256 for seed in client_seeds):
-            deal = deck.deal(table.deck, self.seed, self.log.match_id, client_seeds)
-        state.due = Due("dealt", "R3.1", deal)
+    kind: ClassVar[str] = "discarded"
+    cards: list[int]
 
-    def must_finish(self, score: Score, clause: str) -> None:
-        """The match is over, whatever else was due."""
-        self.playing_state().due = Due("finished", clause, score)
+    def __str__(self) -> str:
+        return f"discarded {labels(self.cards)}"
 
-    def say(self, due: Due) -> str:
-        """What is due, in words."""
-        return describe(due.kind, due.value)
 
-    def make_good(self, entry: Entry) -> None:
-        """Something was due and did not come: say so, do it, and go on."""
-        state = self.playing_state()
-        while state.due is not None and state.due.kind != entry.kind and not state.is_ended:
-            due = state.due
-            if {due.kind, entry.kind} == {"discarded", "took"}:
-                return  # one finding for the wrong end of a bout
-            self.notes.fault(Kind.MISSING, due.clause, self.say(due), entry.kind)
-            if due.value is None:
-                state.due = None
-            else:
-                state.carry_out(due.kind, due.value, entry.command.time_us)
+@dataclass(frozen=True, slots=True)
+class PickUp:
+    """A seat picks up the table (R7.2, R11.4)."""
 
-    def compare(self, entry: Entry, kind: Kind, value: tuple[Any, ...]) -> None:
-        """Judge a consequence against what was due, and let it happen."""
-        state = self.playing_state()
-        due = state.due
-        now_us = entry.command.time_us
-        if due is not None and due.kind == entry.kind and due.value == value:
-            state.carry_out(entry.kind, value, now_us)
-            return
-        self.forks.append(entry.version)
-        says = describe(entry.kind, value)
-        follows = entry.version in self.follow and state.can_carry_out(entry.kind, value)
-        if due is None:
-            self.notes.fault(Kind.UNEXPECTED, "R7.3", f"no {entry.kind} now", says)
-        elif due.value is None:
-            follows = state.can_carry_out(entry.kind, value)
-            self.notes.fault(Kind.SHUFFLE, _SEED_CLAUSE, "a deal that a seed proves", "no seed")
-        elif due.kind != entry.kind:
-            self.notes.fault(kind, due.clause, self.say(due), says)
-        else:
-            self._tell_apart(due, kind, value)
-        if follows:
-            state.carry_out(entry.kind, value, now_us)
-        elif due is not None and due.value is not None:
-            state.carry_out(due.kind, due.value, now_us)
-        else:
-            state.due = None
+    kind: ClassVar[str] = "took"
+    seat: int
+    cards: list[int]
+    reason: int
+    """`TookReason` by number."""
 
-    def _tell_apart(self, due: Due, kind: Kind, value: tuple[Any, ...]) -> None:
-        """Say which part of an event is wrong."""
-        assert due.value is not None
-        if due.kind == "dealt":
-            self._tell_deals_apart(due.value, value)
-        elif due.kind == "drew":
-            draws, found = dict(due.value), dict(value)
-            for seat in sorted(draws.keys() | found.keys()):
-                cards = draws.get(seat, []), found.get(seat, [])
-                if cards[0] != cards[1]:
-                    self.notes.fault(kind, "R8.1", labels(cards[0]), labels(cards[1]), seat)
-            orders = [seat for seat, _ in due.value], [seat for seat, _ in value]
-            if orders[0] != orders[1]:
-                self.notes.fault(kind, "R8.2", *orders)
-        else:
-            seat = due.value[0] if due.kind == "took" else None
-            said = describe(due.kind, due.value), describe(due.kind, value)
-            self.notes.fault(kind, due.clause, *said, seat)
+    def __str__(self) -> str:
+        why = _REASONS.get(self.reason, f"reason {self.reason}")
+        return f"seat {self.seat} took {labels(self.cards)} ({why})"
 
-    def _tell_deals_apart(self, deal: tuple[Any, ...], found: tuple[Any, ...]) -> None:
-        fault = self.notes.fault
-        for seat in range(max(len(deal[0]), len(found[0]))):
-            hands = [hands[seat] if seat < len(hands) else [] for hands in (deal[0], found[0])]
-            if hands[0] != hands[1]:
-                fault(Kind.SHUFFLE, "R3.1", labels(hands[0]), labels(hands[1]), seat)
-        if deal[1] != found[1]:
-            fault(Kind.SHUFFLE, "R3.2", labels([deal[1]]), labels([found[1]]))
-        if deal[2] != found[2]:
-            fault(Kind.SHUFFLE, "R3.1", f"stock {labels(deal[2])}", f"stock {labels(found[2])}")
-        if deal[3] != found[3]:
-            fault(Kind.FIRST_ATTACKER, "R3.4", f"seat {deal[3]}", f"seat {found[3]}", found[3])
 
-    # --- the result ------------------------------------------------------------------------------
+class SeatDraw(NamedTuple):
+    """The cards that one seat draws, in order."""
 
-    def judge_result(self, entry: Entry) -> None:
-        """R9, R12: outcome, durak, places, shares, and the seed revealed."""
-        state = self.playing_state()
-        body, due = entry.body, state.due
-        if deck.seed_hash(body.server_seed) != state.table.seed_hash:
-            promised = f"a seed of hash {state.table.seed_hash.hex()}"
-            self.notes.fault(Kind.SEED, _SEED_CLAUSE, promised, body.server_seed.hex())
-        if due is None or not isinstance(due.value, Score):
-            self.notes.fault(Kind.UNEXPECTED, "R9", "the match goes on", "finished")
-            state.is_ended = True
-            return
-        ending = due.value
-        found = (
-            body.outcome,
-            body.durak if body.HasField("durak") else None,
-            body.leaver if body.HasField("leaver") else None,
-        )
-        if found != ending[:3]:
-            said = "outcome {}, durak {}, leaver {}"
-            expected = said.format(*ending[:3])
-            self.notes.fault(Kind.OUTCOME, due.clause, expected, said.format(*found))
-        self._judge_results(ending, body.results)
-        state.carry_out("finished", ending, entry.command.time_us)
+    seat: int
+    cards: list[int]
 
-    def _judge_results(self, ending: Score, results: Iterable[SeatResult]) -> None:
-        fault = self.notes.fault
-        results = list(results)
-        seats = [result.seat for result in results]
-        if seats != sorted(ending.places):
-            fault(Kind.OUTCOME, "R9", f"results of seats {sorted(ending.places)}", seats)
-        clause = _SHARE_CLAUSES[ending.outcome]
-        for seat, place, share in ((r.seat, r.place, r.share_coins) for r in results):
-            if seat not in ending.places:
-                continue
-            if place != ending.places[seat]:
-                fault(Kind.PLACE, "R9.2", ending.places[seat], place, seat)
-            if share != ending.shares[seat]:
-                fault(Kind.SHARE, clause, f"{ending.shares[seat]} coins", f"{share} coins", seat)
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Hands are filled from the stock, in drawing order (R8)."""
+
+    kind: ClassVar[str] = "drew"
+    draws: list[SeatDraw]
+
+    def __str__(self) -> str:
+        return "drew: " + "; ".join(f"seat {it.seat} {labels(it.cards)}" for it in self.draws)
+
+
+@dataclass(frozen=True, slots=True)
+class GoingOut:
+    """Seats without cards are out, once the stock is empty (R9.1, R9.2)."""
+
+    kind: ClassVar[str] = "went_out"
+    seats: list[int]
+    place: int
+
+    def __str__(self) -> str:
+        return f"seats {', '.join(map(str, self.seats))} went out on place {self.place}"
+
+
+Consequence = Deal | Discard | PickUp | Draws | GoingOut | Score
+
+
+class Expected(NamedTuple):
+    """The consequence that must be the next event, and the rule that forces it."""
+
+    clause: str
+    event: Consequence | UnknownDeal
+
+
+def read_consequence(entry: Entry) -> Consequence:
+    """Return the consequence that an entry of the log holds. Its kind must be one of `READERS`."""
+    return READERS[entry.kind](entry.body)
+
+
+def _deal(body: Dealt) -> Deal:
+    hands = [list[int](hand.cards) for hand in body.hands]
+    return Deal(hands, body.trump_card, list(body.stock), body.first_attacker)
+
+
+def _discard(body: Discarded) -> Discard:
+    return Discard(list(body.cards))
+
+
+def _pick_up(body: Took) -> PickUp:
+    return PickUp(body.seat, list(body.cards), body.reason)
+
+
+def _draws(body: Drew) -> Draws:
+    return Draws([SeatDraw(draw.seat, list(draw.cards)) for draw in body.draws])
+
+
+def _going_out(body: WentOut) -> GoingOut:
+    return GoingOut(list(body.seats), body.place)
+
+
+READERS: Final[Mapping[str, Callable[[Any], Consequence]]] = MappingProxyType(
+    {
+        Deal.kind: _deal,
+        Discard.kind: _discard,
+        PickUp.kind: _pick_up,
+        Draws.kind: _draws,
+        GoingOut.kind: _going_out,
+    }
+)
+KINDS: Final = frozenset((*READERS, Score.kind))
+"""The names of these events in the contract. The result is read by `Comparison.judge_result`."""

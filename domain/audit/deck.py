@@ -1,12 +1,10 @@
-"""Cards and the shuffle, a second time (R1, R3; DESIGN "Fair dealing").
-
-Nothing here is shared with the code that plays: a mistake made there must show here.
-"""
+"""Cards and the shuffle (R1, R3; DESIGN "Fair dealing")."""
 
 import hashlib
 import hmac
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 # By card number 1 ... 52; entry 0 is no card.
 RANK: Final[tuple[int, ...]] = (0, *([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] * 4))
@@ -20,12 +18,12 @@ _RANK_NAMES: Final = {11: "J", 12: "Q", 13: "K", 14: "A"}
 
 
 def is_card(number: int) -> bool:
-    """Whether this is the number of a card."""
+    """Return whether this is the number of a card."""
     return 1 <= number <= 52
 
 
 def label(number: int) -> str:
-    """A card as people write it; any other number as it stands."""
+    """Return a card as people write it, as in ``10♥``; ``card 60`` for a number without a card."""
     if not is_card(number):
         return f"card {number}"
     rank = RANK[number]
@@ -33,43 +31,53 @@ def label(number: int) -> str:
 
 
 def labels(cards: Sequence[int]) -> str:
-    """Several cards, in order."""
+    """Return several cards in order, as people write them."""
     return " ".join(label(card) for card in cards) or "no card"
 
 
 def beats(card: int, attack: int, trump: str) -> bool:
-    """R1.3: same suit and higher, or a trump on what is none."""
+    """R1.3: the same suit and higher, or a trump against a plain card."""
     if SUIT[card] == SUIT[attack]:
         return RANK[card] > RANK[attack]
     return SUIT[card] == trump
 
 
 def seed_hash(server_seed: bytes) -> bytes:
-    """What the server promises before anybody sits down."""
+    """Return the hash that the server publishes before any player sits down."""
     return hashlib.sha256(server_seed).digest()
 
 
-class Deal(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Deal:
     """The cards after the deal: hands in dealing order, the stock in drawing order."""
 
+    kind: ClassVar[str] = "dealt"
     hands: list[list[int]]
     trump_card: int
     stock: list[int]
     first_attacker: int
 
+    def __str__(self) -> str:
+        """Name the event; which cards differ is said one by one."""
+        return self.kind
+
 
 def deal(size: int, server_seed: bytes, match_id: bytes, client_seeds: Sequence[bytes]) -> Deal:
-    """Shuffle a deck of this size with these seeds and deal it to as many seats (R3.1 to R3.4).
+    """Shuffle a deck of this size and deal it (R3.1 to R3.4).
 
-    Client seeds are at most 255 bytes here, since each stands behind one byte of its length.
+    Args:
+        size: cards in the deck: 24, 36 or 52.
+        server_seed: 32 bytes.
+        match_id: 16 bytes.
+        client_seeds: one for each seat, of at most 255 bytes: one byte holds the length.
     """
     message = b"durak.v1.deal" + match_id
     for client_seed in client_seeds:
         message += bytes([len(client_seed)]) + client_seed
-    numbers = _numbers(hmac.new(server_seed, message, hashlib.sha256).digest())
+    words = _words(hmac.new(server_seed, message, hashlib.sha256).digest())
     cards = list(DECKS[size])
     for i in range(size - 1, 0, -1):
-        j = _draw(numbers, i + 1)
+        j = _draw(words, i + 1)
         cards[i], cards[j] = cards[j], cards[i]
     seats = len(client_seeds)
     hands: list[list[int]] = [[] for _ in range(seats)]
@@ -79,11 +87,11 @@ def deal(size: int, server_seed: bytes, match_id: bytes, client_seeds: Sequence[
     trump_card = rest[0] if rest else hands[-1][-1]  # R3.2, R3.3
     stock = rest[1:] + rest[:1]
     first = lowest_trump(hands, SUIT[trump_card])
-    return Deal(hands, trump_card, stock, _draw(numbers, seats) if first is None else first)
+    return Deal(hands, trump_card, stock, _draw(words, seats) if first is None else first)
 
 
 def lowest_trump(hands: Sequence[Sequence[int]], trump: str) -> int | None:
-    """R3.4: the seat with the lowest trump."""
+    """R3.4: the seat that holds the lowest trump."""
     holders = [
         (RANK[card], seat)
         for seat, hand in enumerate(hands)
@@ -93,8 +101,8 @@ def lowest_trump(hands: Sequence[Sequence[int]], trump: str) -> int | None:
     return min(holders)[1] if holders else None
 
 
-def _numbers(key: bytes) -> Iterator[int]:
-    """The stream of a deal key, as numbers of 32 bits."""
+def _words(key: bytes) -> Iterator[int]:
+    """Yield the stream of a deal key as 32-bit words."""
     block = 0
     while True:
         digest = hmac.digest(key, block.to_bytes(8, "big"), hashlib.sha256)
@@ -103,6 +111,7 @@ def _numbers(key: bytes) -> Iterator[int]:
         block += 1
 
 
-def _draw(numbers: Iterator[int], m: int) -> int:
+def _draw(words: Iterator[int], m: int) -> int:
+    """Return a number below ``m`` without bias: words at the uneven top are skipped."""
     top = 2**32 - 2**32 % m
-    return next(number for number in numbers if number < top) % m
+    return next(word for word in words if word < top) % m

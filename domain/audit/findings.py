@@ -1,23 +1,23 @@
-"""What an audit says, as data: findings, cheats, verdicts and the facts of a match."""
+"""The results of an audit as plain data: findings, illegal plays, and verdicts on challenges."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 FINDINGS_MAX: Final = 200
-SAID_LIMIT_CHARS: Final = 1_000
+TEXT_CHARS_MAX: Final = 1_000
 
 
 class Severity(StrEnum):
-    """How much a finding weighs."""
+    """Whether a finding is a fault."""
 
     FAULT = "fault"
-    """The log, the coins or the proof are not what they must be."""
+    """The log, the coins or the proof are wrong."""
     NOTE = "note"
-    """Worth seeing, and allowed."""
+    """Allowed, and worth the auditor's attention."""
 
 
 class Kind(StrEnum):
-    """What is wrong. The values are stable: tools may rely on them."""
+    """The kinds of findings. The values are stable: tools may rely on them."""
 
     # The bytes and their order.
     UNREADABLE = "unreadable"
@@ -49,7 +49,7 @@ class Kind(StrEnum):
     PASS = "pass"  # noqa: S105 - the move
     CHALLENGE = "challenge"
     VERDICT = "verdict"
-    # What the rules make of them.
+    # The consequences of the rules.
     MISSING = "missing"
     UNEXPECTED = "unexpected"
     DISCARDED = "discarded"
@@ -81,10 +81,10 @@ class Kind(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One thing that is not as it must be.
+    """One difference between the log and the rules.
 
-    ``clause`` is the rule (as in ``R5.1``) or the part of the design that decides; ``version`` the
-    record concerned, 0 where it is none; ``seat`` the seat concerned, if any.
+    ``clause`` is the rule (as in ``R5.1``) or part of the design that is broken; ``version`` the
+    record concerned, 0 if none; ``seat`` the seat concerned, if any.
     """
 
     kind: Kind
@@ -96,7 +96,7 @@ class Finding(NamedTuple):
     severity: Severity = Severity.FAULT
 
     def __str__(self) -> str:
-        """The finding as one line to read."""
+        """Return the finding as one line of text."""
         seat = "" if self.seat is None else f", seat {self.seat}"
         return (
             f"{self.severity} {self.kind} ({self.clause}) at version {self.version}{seat}: "
@@ -105,9 +105,9 @@ class Finding(NamedTuple):
 
 
 class Cheat(NamedTuple):
-    """An illegal play on a tricky table (R11.1): allowed, so no finding, but listed (R11.6).
+    """An illegal play at a tricky table (R11.1): allowed, so no finding, but listed (R11.6).
 
-    ``caught_by`` is the version of the challenge that caught it, 0 where nobody did.
+    ``caught_by`` is the version of the challenge that caught it, 0 if none did.
     """
 
     version: int
@@ -118,54 +118,19 @@ class Cheat(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A challenge, and what the rules say to it (R11.4)."""
+    """A challenge and its verdict by the rules (R11.4)."""
 
     version: int
     accuser: int
     play_version: int
     accused: int
     clause: str
-    """The clause that the play broke; empty where it was legal."""
+    """The clause that the play broke; empty if it was legal."""
     upheld: bool
 
 
-class Facts(NamedTuple):
-    """What the audit saw of the match, whether or not it found a fault."""
-
-    match_id: bytes
-    head_version: int
-    head_hash: bytes
-    """Recomputed from the first record on."""
-    started_us: int
-    ended_us: int
-    is_ended: bool
-    outcome: int
-    """`Outcome` as the rules give it; 0 while the match runs."""
-    players: tuple[str, ...]
-    """By seat; empty for a bot or a free seat."""
-    stake_coins: int
-    shares: tuple[int, ...]
-    """By seat, as the rules give them; all 0 while the match runs."""
-    bouts: int
-    followed_log: tuple[int, ...]
-    """Versions where the rest was judged from what the log says, not from what the rules say."""
-
-
-class AuditReport(NamedTuple):
-    """The outcome of an audit."""
-
-    ok: bool
-    """There is no fault; notes do not count."""
-    findings: tuple[Finding, ...]
-    cheats: tuple[Cheat, ...]
-    verdicts: tuple[Verdict, ...]
-    facts: Facts
-    coins_checked: bool
-    """The ledger's entries were given, and every coin was judged."""
-
-
 class Notebook:
-    """Collects findings; ``version`` is the record being looked at."""
+    """Collects findings. ``version`` is the record that is being judged."""
 
     __slots__ = ("findings", "version")
 
@@ -176,18 +141,18 @@ class Notebook:
     def fault(
         self, kind: Kind, clause: str, expected: object, found: object, seat: int | None = None
     ) -> None:
-        """Write down a fault at the current version."""
-        self.add(Finding(kind, clause, self.version, seat, _said(expected), _said(found)))
+        """Add a fault at the current version."""
+        self.add(Finding(kind, clause, self.version, seat, _printable(expected), _printable(found)))
 
     def note(
         self, kind: Kind, clause: str, expected: object, found: object, seat: int | None = None
     ) -> None:
-        """Write down something that is allowed and worth seeing."""
-        said = _said(expected), _said(found)
-        self.add(Finding(kind, clause, self.version, seat, *said, Severity.NOTE))
+        """Add a note at the current version: allowed, and worth the auditor's attention."""
+        texts = _printable(expected), _printable(found)
+        self.add(Finding(kind, clause, self.version, seat, *texts, Severity.NOTE))
 
     def add(self, finding: Finding) -> None:
-        """Write down a finding; past the limit only that there are more."""
+        """Add a finding. Beyond the limit, one last finding says that there are more."""
         if len(self.findings) < FINDINGS_MAX:
             self.findings.append(finding)
         elif len(self.findings) == FINDINGS_MAX:
@@ -195,15 +160,15 @@ class Notebook:
             self.findings.append(Finding(Kind.TOO_MANY, "audit", finding.version, None, *more))
 
 
-def _said(value: object) -> str:
-    """A value as a finding says it, whatever somebody has written into the log or the file.
+def _printable(value: object) -> str:
+    """Return a value as printable text of limited length.
 
-    It is shown on terminals and pages, so what would steer those (escape sequences, the direction
-    of text) is spelt out, and what is very long is cut.
+    The value comes from the log or the file and is shown on terminals and web pages. Characters
+    that would control those (escape sequences, text direction) are escaped.
     """
     text = str(value)
-    if len(text) > SAID_LIMIT_CHARS:
-        text = f"{text[:SAID_LIMIT_CHARS]}… ({len(text)} characters)"
+    if len(text) > TEXT_CHARS_MAX:
+        text = f"{text[:TEXT_CHARS_MAX]}… ({len(text)} characters)"
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)

@@ -1,12 +1,12 @@
-"""From stored bytes to entries that can be judged: the hash chain, the framing, the order.
+"""From stored bytes to entries that can be judged: hash chain, framing and order.
 
-Each record is judged by itself: after a break the chain goes on from the hash that stands in the
-log, so one change gives one finding, and its version.
+After a break the chain goes on from the stored hash, so that one change gives one finding, at its
+version.
 """
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -19,16 +19,16 @@ from durak.v1.events_pb2 import (
 )
 
 Stored = tuple[int, bytes, bytes]
-"""Version, record and hash, as they stand in the store."""
+"""Version, record and hash, as stored."""
 
-CHAIN_CLAUSE = "design: hash chain"
-RECORD_CLAUSE = "contract: Record"
-_CHAIN_LABEL = b"durak.v1.match"
-_NANOS = 1_000_000_000
+CHAIN_CLAUSE: Final = "design: hash chain"
+RECORD_CLAUSE: Final = "contract: Record"
+_CHAIN_LABEL: Final = b"durak.v1.match"
+_NANOS: Final = 1_000_000_000
 
 
 class Command(NamedTuple):
-    """Who caused an event, with which request, and when: the same for all events of a command."""
+    """Actor, request and time: the same for all events of a command."""
 
     actor_kind: int
     actor_id: str
@@ -41,50 +41,52 @@ class Entry(NamedTuple):
 
     version: int
     kind: str
+    """The name of the event's field in the oneof."""
     body: Any
-    """The message of the event: what stands in the oneof field named `kind`."""
+    """The message of the event, of the type that ``kind`` names."""
     command: Command
 
 
 class Log(NamedTuple):
-    """A log, read as far as it can be."""
+    """The readable part of a log."""
 
     match_id: bytes
     entries: list[Entry]
-    """In the order of their versions, none twice."""
+    """In the order of their versions, each version once."""
     head_version: int
     head_hash: bytes
-    """Recomputed over all records from the first on, whatever hashes stand beside them."""
+    """Recomputed over all records from the first on, whatever the stored hashes are."""
 
 
-def read(stored: Iterable[Stored], match_id: bytes | None, notes: Notebook) -> Log:
-    """Check chain and framing of a match's records, given in the order in which they stand.
+def read_records(stored: Iterable[Stored], match_id: bytes | None, notes: Notebook) -> Log:
+    """Judge chain and framing of a match's records, given in stored order.
 
-    ``match_id`` is what the store calls the match (16 bytes); None takes the first record's word.
+    ``match_id`` is the stream's id in the store (16 bytes); None takes that of the first record.
     """
     records = list(stored)
     if match_id is None:
-        match_id = _claimed_id(records)
+        first = _decode(records[0][1]) if records else None
+        match_id = b"" if first is None else first.match_id
     if len(match_id) != 16:
         notes.fault(Kind.MATCH_ID, RECORD_CLAUSE, "16 bytes", f"{len(match_id)}")
     link = head = hashlib.sha256(_CHAIN_LABEL + match_id).digest()
     entries: dict[int, Entry] = {}
     last_time = 0
     unbroken = True
-    for position, (version, data, there) in enumerate(records, start=1):
+    for position, (version, data, stored_hash) in enumerate(records, start=1):
         notes.version = version
         link = hashlib.sha256(link + data).digest()
         head = link if unbroken else hashlib.sha256(head + data).digest()
-        if link != there:
-            notes.fault(Kind.CHAIN, CHAIN_CLAUSE, link.hex(), there.hex())
-            link = there
+        if link != stored_hash:
+            notes.fault(Kind.CHAIN, CHAIN_CLAUSE, link.hex(), stored_hash.hex())
+            link = stored_hash
             unbroken = False
         if version != position:
             notes.fault(Kind.VERSION, RECORD_CLAUSE, position, version)
-        record = _decode(data, notes)
+        record = _judge_content(data, notes)
         if record is None:
             continue
-        entry, time = _frame(record, version, match_id, notes)
+        entry, time = _judge_frame(record, version, match_id, notes)
         if time < last_time:
             notes.fault(Kind.TIME, RECORD_CLAUSE, f"{last_time} ns or later", f"{time} ns")
         last_time = max(time, last_time)
@@ -94,34 +96,35 @@ def read(stored: Iterable[Stored], match_id: bytes | None, notes: Notebook) -> L
     return Log(match_id, ordered, len(records), head)
 
 
-def _claimed_id(records: list[Stored]) -> bytes:
+def _decode(data: bytes) -> Record | None:
     try:
-        return Record.FromString(records[0][1]).match_id if records else b""
+        return Record.FromString(data)
     except DecodeError:
-        return b""
+        return None
 
 
-def _decode(data: bytes, notes: Notebook) -> Record | None:
-    try:
-        record = Record.FromString(data)
-    except DecodeError:
-        notes.fault(Kind.UNREADABLE, RECORD_CLAUSE, "a Record", f"{len(data)} bytes that are none")
+def _judge_content(data: bytes, notes: Notebook) -> Record | None:
+    """Judge that the bytes are a record and nothing more. Returns None if they are no record."""
+    record = _decode(data)
+    if record is None:
+        found = f"{len(data)} bytes that are none"
+        notes.fault(Kind.UNREADABLE, RECORD_CLAUSE, "a Record", found)
         return None
     record.DiscardUnknownFields()
     if record.ByteSize() != len(data):
-        notes.fault(
-            Kind.UNKNOWN_CONTENT,
-            RECORD_CLAUSE,
-            f"{record.ByteSize()} bytes of known fields",
-            f"{len(data)} bytes",
-        )
+        known = f"{record.ByteSize()} bytes of known fields"
+        notes.fault(Kind.UNKNOWN_CONTENT, RECORD_CLAUSE, known, f"{len(data)} bytes")
     return record
 
 
-def _frame(
+def _judge_frame(
     record: Record, version: int, match_id: bytes, notes: Notebook
 ) -> tuple[Entry | None, int]:
-    """The entry of a record, and its time in nanoseconds since the epoch."""
+    """Judge a record's fields around the event.
+
+    Returns the entry, None if the kind of event is not known, and the time in nanoseconds since
+    the epoch.
+    """
     if record.version != version:
         notes.fault(Kind.VERSION, RECORD_CLAUSE, version, record.version)
     if record.match_id != match_id:
@@ -132,7 +135,7 @@ def _frame(
     if not 0 <= nanos < _NANOS or time <= 0:
         notes.fault(Kind.TIME, RECORD_CLAUSE, "a time", f"{stamp.seconds} s {nanos} ns")
     command = Command(record.actor_kind, record.actor_id, record.request_id, time // 1000)
-    _check_actor(command, record.trace_id, notes)
+    _judge_command(command, record.trace_id, notes)
     event = record.event
     kind = event.WhichOneof("kind")
     if kind is None:
@@ -141,7 +144,7 @@ def _frame(
     return Entry(record.version, kind, getattr(event, kind), command), time
 
 
-def _check_actor(command: Command, trace_id: bytes, notes: Notebook) -> None:
+def _judge_command(command: Command, trace_id: bytes, notes: Notebook) -> None:
     kind, actor_id, request_id, _ = command
     if kind == ACTOR_KIND_PLAYER:
         if not actor_id:

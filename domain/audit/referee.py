@@ -1,332 +1,182 @@
-"""Judges a log event by event: who, when, which card, and what the rules make of it."""
+"""One reading of a log: every entry judged in order, by the part of the audit that it concerns."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, NamedTuple
 
-from domain.audit import score
-from domain.audit.bout import Bout, Broken, Play, Row
-from domain.audit.clockwork import Clockwork
-from domain.audit.deck import is_card, label
-from domain.audit.findings import Cheat, Kind, Verdict
-from domain.audit.records import RECORD_CLAUSE, Command, Entry
-from domain.audit.table import open_table
-from durak.v1.events_pb2 import (
-    ACTOR_KIND_CLOCK,
-    ACTOR_KIND_PLAYER,
-)
+from domain.audit import consequences, deck, score
+from domain.audit.clock import Clock
+from domain.audit.commands import Commands
+from domain.audit.comparison import Comparison
+from domain.audit.consequences import Expected, UnknownDeal
+from domain.audit.findings import Cheat, Finding, Kind, Notebook, Verdict
+from domain.audit.moves import Moves
+from domain.audit.records import Command, Entry, Log
+from domain.audit.state import State
+from domain.audit.table import Table, open_table
+from durak.v1.events_pb2 import ACTOR_KIND_CLOCK, ACTOR_KIND_PLAYER
 
-CONSEQUENCES: Final = frozenset({"dealt", "discarded", "took", "drew", "went_out", "finished"})
+_OPENING_CLAUSE: Final = "contract: Event"
 
 
-class Referee(Clockwork):
-    """Hears the entries of one match in order, and writes down what is wrong."""
+class Reading(NamedTuple):
+    """The result of one reading. ``state`` is None if the log opens no table."""
 
-    # --- one entry -------------------------------------------------------------------------------
+    follow: frozenset[int]
+    findings: list[Finding]
+    state: State | None = None
+    forks: tuple[int, ...] = ()
+    """Versions where the log says something else than the rules."""
+    cheats: tuple[Cheat, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
 
-    def hear(self, entry: Entry) -> None:
-        """Judge one entry, and let happen what it says."""
-        self.notes.version = entry.version
-        if self.state is None:
-            self._open(entry)
+
+def read_log(log: Log, follow: frozenset[int] = frozenset()) -> Reading:
+    """Judge a log. At the versions in ``follow`` its consequences are taken from the log."""
+    notes = Notebook()
+    table = _opened_table(log, notes)
+    if table is None:
+        return Reading(follow, notes.findings)
+    referee = Referee(log, table, notes, follow)
+    for entry in log.entries[1:]:
+        notes.version = entry.version
+        referee.judge(entry)
+    notes.version = log.head_version
+    referee.judge_end()
+    return Reading(
+        follow,
+        notes.findings,
+        referee.state,
+        tuple(referee.comparison.forks),
+        referee.moves.cheats(),
+        tuple(referee.moves.verdicts),
+    )
+
+
+def _opened_table(log: Log, notes: Notebook) -> Table | None:
+    """Judge the first entry. Returns None if no match can be played after it."""
+    if not log.entries:
+        notes.version = log.head_version
+        notes.fault(Kind.OPENING, _OPENING_CLAUSE, "table_opened first", "nothing")
+        return None
+    first = log.entries[0]
+    notes.version = first.version
+    if first.kind != "table_opened" or first.version != 1:
+        notes.fault(Kind.OPENING, _OPENING_CLAUSE, "table_opened first", first.kind)
+    if first.kind != "table_opened":
+        return None
+    return open_table(first, log.match_id, notes)
+
+
+class Referee:
+    """Judges the entries after the one that opened the table, in order."""
+
+    def __init__(
+        self, log: Log, table: Table, notes: Notebook, follow: Collection[int] = ()
+    ) -> None:
+        opening = log.entries[0]
+        self.state = State(table)
+        self.moves = Moves(self.state, clock := Clock(self.state, notes), notes)
+        self.comparison = Comparison(self.state, notes, follow)
+        self._clock = clock
+        self._commands = Commands(opening.command, notes)
+        self._notes = notes
+        self._match_id = log.match_id
+        self._opened_us = opening.command.time_us
+        self._server_seed = _kept_seed(log, table)
+        self._judges: Mapping[str, Callable[[Entry], None]] = {
+            "table_opened": self._judge_second_opening,
+            "seat_taken": self._judge_seating,
+            "seat_vacated": self._judge_vacating,
+            "attacked": self.moves.attack,
+            "defended": self.moves.defend,
+            "transferred": self.moves.transfer,
+            "passed": self.moves.judge_pass,
+            "take_declared": self.moves.take,
+            "challenged": self.moves.challenge,
+            "timed_out": clock.judge_timeout,
+            "left": clock.judge_left,
+            "finished": self._judge_finish,
+            **dict.fromkeys(consequences.READERS, self.comparison.judge),
+        }
+
+    def judge(self, entry: Entry) -> None:
+        """Judge an entry and apply it."""
+        state, clock = self.state, self._clock
+        if state.is_ended:
+            self._notes.fault(Kind.UNEXPECTED, "R9", "nothing after the end", entry.kind)
             return
-        if self.is_over():
-            self.notes.fault(Kind.UNEXPECTED, "R9", "nothing after the end", entry.kind)
-            return
-        self._judge_command(entry)
-        if self.acts_for is not None:
-            self.judge_server_act(entry, self.acts_for)
-        due = self.state.due
-        if due is not None and due.kind != entry.kind:
-            self.make_good(entry)
-            if self.is_over():
-                return
-        _HEAR[entry.kind](self, entry)
-
-    def _open(self, entry: Entry) -> None:
-        if self.is_hopeless:
-            return
-        if entry.kind != "table_opened" or entry.version != 1:
-            self.notes.fault(Kind.OPENING, "contract: Event", "table_opened first", entry.kind)
-        if entry.kind != "table_opened":
-            self.is_hopeless = True
-            return
-        self.command = entry.command
-        self.requests.add((entry.command.actor_id, entry.command.request_id))
-        self.opened_us = entry.command.time_us
-        table = open_table(entry, self.log.match_id, self.notes)
-        if table is None:
-            self.is_hopeless = True
+        expected, seat = state.expected, clock.acts_for
+        if seat is not None or (expected is not None and entry.kind in consequences.KINDS):
+            self._commands.judge_following(entry.command)
         else:
-            self.sit_at(table, entry.body.server_seed)
+            self._commands.judge_initiating(entry)
+        if seat is not None:
+            clock.judge_server_act(entry, seat)
+        if expected is not None and expected.event.kind != entry.kind:
+            self.comparison.apply_missing(entry)
+        if not state.is_ended:
+            self._judges[entry.kind](entry)
 
-    def _judge_command(self, entry: Entry) -> None:
-        """One command, one deed: what follows from it carries the same who, request and time."""
-        command = entry.command
-        follows = entry.kind in CONSEQUENCES and self.state is not None and self.state.due
-        if follows or self.acts_for is not None:
-            if command != self.command:
-                self._judge_same(command)
-            return
-        request_id = command.request_id
-        if request_id:
-            seats_too = entry.kind == "seat_taken" and not self.opening_over
-            request = command.actor_id, request_id  # each player chooses ids for themselves
-            if request in self.requests and not (seats_too and command == self.command):
-                self.notes.fault(Kind.REQUEST, RECORD_CLAUSE, "a new request", request_id.hex())
-            self.requests.add(request)
-            if command != self.command:
-                self.opening_over = True  # a rematch seats bots and its caller at once
-        self.command = command
+    def judge_end(self) -> None:
+        """Judge the end of the log: nothing may be missing there."""
+        seat, expected = self._clock.acts_for, self.state.expected
+        if seat is not None:
+            act = f"the server's act for seat {seat}"
+            self._notes.fault(Kind.MISSING, "R10.2", act, "the end of the log", seat)
+        if expected is not None:
+            clause, event = expected
+            self._notes.fault(Kind.MISSING, clause, event, "the end of the log")
 
-    def _judge_same(self, command: Command) -> None:
-        before = self.command
-        if command[:2] != before[:2]:
-            self.notes.fault(Kind.ACTOR, RECORD_CLAUSE, before[:2], command[:2])
-        if command.request_id != before.request_id:
-            ids = before.request_id.hex(), command.request_id.hex()
-            self.notes.fault(Kind.REQUEST, RECORD_CLAUSE, *ids)
-        if command.time_us != before.time_us:
-            times = f"{before.time_us} µs", f"{command.time_us} µs"
-            self.notes.fault(Kind.TIME, RECORD_CLAUSE, *times)
+    # --- the table before the deal ---------------------------------------------------------------
 
-    # --- before the deal -------------------------------------------------------------------------
+    def _judge_second_opening(self, _: Entry) -> None:
+        self._notes.fault(Kind.OPENING, _OPENING_CLAUSE, "table_opened once", "again")
 
-    def _table_opened(self, _: Entry) -> None:
-        self.notes.fault(Kind.OPENING, "contract: Event", "a table opened once", "again")
-
-    def _seat_taken(self, entry: Entry) -> None:
-        state = self.playing_state()
+    def _judge_seating(self, entry: Entry) -> None:
+        state = self.state
         if state.hands:
-            self.notes.fault(Kind.SEATING, "R3.0", "seats taken before the deal", "after it")
+            self._notes.fault(Kind.SEATING, "R3.0", "seats taken before the deal", "after it")
             return
-        if state.table.seat_down(entry, self.notes) and len(state.table.seats) == state.table.size:
-            self.deal_is_due()
+        is_seated = state.table.take_seat(entry, self._notes)
+        if is_seated and len(state.table.seats) == state.table.size:
+            state.expected = self._expected_deal()
 
-    def _seat_vacated(self, entry: Entry) -> None:
-        state = self.playing_state()
-        if state.hands:
-            self.notes.fault(Kind.SEATING, "R3.0", "seats given up before the deal", "after it")
+    def _expected_deal(self) -> Expected:
+        """Return the deal that follows when the last free seat is taken (R3.0)."""
+        table = self.state.table
+        client_seeds = [table.seats[seat].client_seed for seat in range(table.size)]
+        if not self._server_seed or any(len(seed) > 255 for seed in client_seeds):
+            return Expected("R3.1", UnknownDeal())
+        dealt = deck.deal(table.deck, self._server_seed, self._match_id, client_seeds)
+        return Expected("R3.1", dealt)
+
+    def _judge_vacating(self, entry: Entry) -> None:
+        if self.state.hands:
+            self._notes.fault(Kind.SEATING, "R3.0", "seats given up before the deal", "after it")
         else:
-            state.table.give_up(entry, self.notes)
+            self.state.table.vacate_seat(entry, self._notes)
 
-    # --- moves -----------------------------------------------------------------------------------
+    # --- the end of the match --------------------------------------------------------------------
 
-    def _mover(self, entry: Entry) -> tuple[int, Bout] | None:
-        """The seat that moves and the bout that it moves in, once who and when are judged."""
-        seat = entry.body.seat
-        state = self.playing_state()
-        bout = state.bout
-        if bout is None or seat not in state.in_play:
-            found = f"{entry.kind} by seat {seat}"
-            clause = "R3.0" if bout is None else "R9.1"
-            self.notes.fault(Kind.OUT_OF_PLAY, clause, "a move by a seat in play", found, seat)
-            return None
-        if self.acts_for is not None:
-            self.acts_for = None
-            return seat, bout
-        self.timeouts[seat] = 0
-        command = entry.command
-        self.judge_actor(command, seat)
-        deadline_us = bout.since_us + state.table.limit_us
-        if command.time_us > deadline_us and seat in state.on_clock():
-            late = f"{command.time_us - deadline_us} µs later"
-            self.notes.note(Kind.LATE_MOVE, "R10.2", "a move before the deadline", late, seat)
-        return seat, bout
-
-    def _lay(self, entry: Entry, play: Play, bout: Bout) -> None:
-        """Take the card from the hand, or from wherever it is, and note the play."""
-        state = self.playing_state()
-        seat, card, _ = play
-        if card in state.hands[seat]:
-            state.hands[seat].remove(card)
-        else:
-            found = f"{label(card)}, which it does not hold"
-            self.notes.fault(Kind.CARD_NOT_HELD, "R4.1", "a card of its hand", found, seat)
-            for hand in state.hands:
-                hand.discard(card)
-            state.stock = [other for other in state.stock if other != card]
-        bout.lay(entry.version, play, entry.command.time_us)
-        if play.clause and state.table.tricky:
-            self.illegal.append((entry.version, play))
-
-    def _judge(self, seat: int, broken: Iterable[Broken], wrong: Broken | None) -> str:
-        """Write down what a play breaks. On tricky tables a wrong card is no fault (R11.1)."""
-        for kind, clause, expected, found in broken:
-            self.notes.fault(kind, clause, expected, found, seat)
-        if wrong is None:
-            return ""
-        if not self.playing_state().table.tricky:
-            self.notes.fault(wrong.kind, wrong.clause, wrong.expected, wrong.found, seat)
-        return wrong.clause
-
-    def _attacked(self, entry: Entry) -> None:
-        card = entry.body.card
-        mover = self._mover(entry)
-        if mover is None or not self._is_card(card):
-            return
-        seat, bout = mover
-        if bout.rows:
-            clause = self._judge(seat, bout.throw_in_breaks(seat), bout.rank_breaks(card))
-        else:
-            clause = self._judge(seat, bout.lead_breaks(seat), None)
-        self._lay(entry, Play(seat, card, clause), bout)
-        bout.rows.append(Row(card, 0))
-        self.playing_state().close_if_settled()
-
-    def _defended(self, entry: Entry) -> None:
-        target, card = entry.body.attack_card, entry.body.card
-        mover = self._mover(entry)
-        if mover is None or not self._is_card(card) or not self._is_card(target):
-            return
-        seat, bout = mover
-        state = self.playing_state()
-        broken = bout.defender_breaks(seat, "R4.2", Kind.BEAT) + bout.target_breaks(target)
-        wrong = bout.beat_breaks(target, card, state.trump)
-        self._lay(entry, Play(seat, card, self._judge(seat, broken, wrong)), bout)
-        bout.rows = [Row(target, card) if row.attack == target else row for row in bout.rows]
-        state.close_if_settled()
-
-    def _transferred(self, entry: Entry) -> None:
-        card = entry.body.card
-        mover = self._mover(entry)
-        if mover is None or not self._is_card(card):
-            return
-        seat, bout = mover
-        state = self.playing_state()
-        target = state.after(seat)
-        broken = bout.defender_breaks(seat, "R6.1", Kind.TRANSFER)
-        broken += bout.transfer_room_breaks(len(state.hands[target]), state.limit)
-        if not state.table.transfer:
-            broken.append(Broken(Kind.TRANSFER, "R6", "no transfer at this table", label(card)))
-        clause = self._judge(seat, broken, bout.transfer_rank_breaks(card))
-        self._lay(entry, Play(seat, card, clause), bout)
-        bout.rows.append(Row(card, 0))
-        state.face(seat, target)
-
-    def _is_card(self, number: int) -> bool:
-        if not is_card(number):
-            self.notes.fault(Kind.CARD_NOT_HELD, "R1.2", "a card", number)
-        return is_card(number)
-
-    def _passed(self, entry: Entry) -> None:
-        mover = self._mover(entry)
-        if mover is not None:
-            seat, bout = mover
-            state = self.playing_state()
-            self._judge(seat, bout.pass_breaks(seat, state.awaited(bout)), None)
-            bout.passed.add(seat)
-            state.close_if_settled()
-
-    def _take_declared(self, entry: Entry) -> None:
-        mover = self._mover(entry)
-        if mover is not None:
-            seat, bout = mover
-            broken = bout.defender_breaks(seat, "R7.2", Kind.TAKE)
-            if bout.is_beaten():
-                broken.append(Broken(Kind.TAKE, "R7.2", "an unbeaten attack card", "none"))
-            self._judge(seat, broken, None)
-            bout.taking = True
-            bout.since_us = entry.command.time_us
-            self.playing_state().close_if_settled()
-
-    def _challenged(self, entry: Entry) -> None:
-        mover = self._mover(entry)
-        if mover is None:
-            return
-        seat, bout = mover
-        state = self.playing_state()
-        if not state.table.tricky:
-            self.notes.fault(Kind.CHALLENGE, "R11", "no challenge at this table", "one", seat)
-        version = entry.body.play_version
-        play = bout.plays.get(version)
-        if play is None or play.seat == seat:
-            found = f"version {version}" if play is None else "its own play"
-            another = "a play of another seat in the running bout"
-            self.notes.fault(Kind.CHALLENGE, "R11.3", another, found, seat)
-        if play is None:
-            return
-        upheld = bool(play.clause)
-        if entry.body.upheld != upheld:
-            clause = play.clause or "R11.4"
-            said = ("upheld", "dismissed") if upheld else ("dismissed", "upheld")
-            self.notes.fault(Kind.VERDICT, clause, *said, seat)
-        self.verdicts.append(Verdict(entry.version, seat, version, play.seat, play.clause, upheld))
-        state.punish(play.seat if upheld else seat, cheat=upheld)
-
-    # --- consequences ----------------------------------------------------------------------------
-
-    def _dealt(self, entry: Entry) -> None:
-        body = entry.body
-        hands = [list(hand.cards) for hand in body.hands]
-        value = (hands, body.trump_card, list(body.stock), body.first_attacker)
-        if [hand.seat for hand in body.hands] != list(range(len(hands))):
-            seats = [hand.seat for hand in body.hands]
-            self.notes.fault(Kind.SHUFFLE, "R3.1", "hands by seat", seats)
-        self.compare(entry, Kind.SHUFFLE, value)
-
-    def _discarded(self, entry: Entry) -> None:
-        self.compare(entry, Kind.DISCARDED, (list(entry.body.cards),))
-
-    def _took(self, entry: Entry) -> None:
-        body = entry.body
-        self.compare(entry, Kind.TOOK, (body.seat, list(body.cards), body.reason))
-
-    def _drew(self, entry: Entry) -> None:
-        draws = tuple((draw.seat, list(draw.cards)) for draw in entry.body.draws)
-        self.compare(entry, Kind.DREW, draws)
-
-    def _went_out(self, entry: Entry) -> None:
-        body = entry.body
-        self.compare(entry, Kind.WENT_OUT, (list(body.seats), body.place))
-
-    def _finished(self, entry: Entry) -> None:
-        state = self.playing_state()
-        due = state.due
-        if due is None and not state.hands:
+    def _judge_finish(self, entry: Entry) -> None:
+        state = self.state
+        if state.expected is None and not state.hands:
             self._judge_cancelling(entry.command)
             seats = sorted(state.table.seats)
-            self.must_finish(score.cancelled(state.table.stake, seats), "R9.6")
-        self.judge_result(entry)
+            state.expected = Expected("R9.6", score.cancelled(state.table.stake, seats))
+        self.comparison.judge_result(entry)
 
     def _judge_cancelling(self, command: Command) -> None:
-        """R3.0, R10.8: by who opened the table, or by the clock when it does not fill."""
-        table = self.playing_state().table
+        """R3.0, R10.8: the owner cancels a table, or the clock one that does not fill."""
+        table = self.state.table
         if command.actor_kind == ACTOR_KIND_CLOCK:
-            self.judge_deadline(command.time_us, self.opened_us + table.idle_us, None)
+            self._clock.judge_deadline(command.time_us, self._opened_us + table.idle_us, None)
         elif command.actor_kind != ACTOR_KIND_PLAYER or not table.belongs_to(command.actor_id):
-            self.notes.fault(Kind.ACTOR, "R3.0", table.owner_id, command[:2])
-
-    # --- the end of the log ----------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Judge what is missing at the end of the log."""
-        self.notes.version = self.log.head_version
-        state = self.state
-        if state is None:
-            if not self.is_hopeless:
-                self.notes.fault(Kind.OPENING, "contract: Event", "table_opened first", "nothing")
-            return
-        if self.acts_for is not None:
-            act = f"the server's act for seat {self.acts_for}"
-            self.notes.fault(Kind.MISSING, "R10.2", act, "the end of the log", self.acts_for)
-        if state.due is not None:
-            due = self.say(state.due)
-            self.notes.fault(Kind.MISSING, state.due.clause, due, "the end of the log")
-
-    def cheats(self) -> tuple[Cheat, ...]:
-        """Every illegal play of a tricky table, in order (R11.6)."""
-        caught = {verdict.play_version: verdict.version for verdict in self.verdicts}
-        return tuple(
-            Cheat(version, play.seat, play.card, play.clause, caught.get(version, 0))
-            for version, play in self.illegal
-        )
+            self._notes.fault(Kind.ACTOR, "R3.0", table.owner_id, command[:2])
 
 
-_HEAR: Final[dict[str, Callable[[Referee, Entry], Any]]] = {
-    kind: getattr(Referee, f"_{kind}")
-    for kind in (
-        *("table_opened", "seat_taken", "seat_vacated", "dealt", "attacked", "defended"),
-        *("transferred", "passed", "take_declared", "took", "discarded", "drew", "went_out"),
-        *("challenged", "timed_out", "left", "finished"),
-    )
-}
+def _kept_seed(log: Log, table: Table) -> bytes:
+    """Return the server seed that fits the published hash, from either end of the log, or b""."""
+    opened = log.entries[0].body.server_seed
+    seeds = [opened, *(it.body.server_seed for it in log.entries if it.kind == "finished")]
+    return next((seed for seed in seeds if deck.seed_hash(seed) == table.seed_hash), b"")

@@ -1,7 +1,8 @@
-"""Places and shares, a second time (R9, R12.3 to R12.6). Everything is counted out coin by coin."""
+"""Outcome, places and shares of a match (R9, R12.3 to R12.6), counted coin by coin."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 from durak.v1.events_pb2 import (
     OUTCOME_ABANDONED,
@@ -11,38 +12,47 @@ from durak.v1.events_pb2 import (
 )
 
 
-class Score(NamedTuple):
-    """What a match comes to. ``places`` and ``shares`` by taken seat; no seat is None."""
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The result of a match. ``places`` and ``shares`` are by seat, for the seats taken."""
 
+    kind: ClassVar[str] = "finished"
     outcome: int
     durak: int | None
     leaver: int | None
     places: dict[int, int]
     shares: dict[int, int]
 
+    def __str__(self) -> str:
+        """Name the event; its parts are compared one by one."""
+        return self.kind
+
 
 def cancelled(stake: int, seats: Sequence[int]) -> Score:
-    """R9.6, R12.5: everybody who sat gets their stake back."""
+    """R9.6, R12.5: every seat taken gets its stake back."""
     return Score(
         OUTCOME_CANCELLED, None, None, dict.fromkeys(seats, 0), dict.fromkeys(seats, stake)
     )
 
 
 def abandoned(stake: int, seats: Sequence[int], leaver: int) -> Score:
-    """R12.6: the others have their own stake back, and the leaver's goes round coin by coin."""
+    """R12.6: the other seats get their own stake back, and the leaver's stake is split."""
     stayed = sorted(seat for seat in seats if seat != leaver)
     shares = {leaver: 0, **dict.fromkeys(stayed, stake)}
-    _hand_out(stake, stayed, shares)
+    _split(stake, stayed, shares)
     return Score(OUTCOME_ABANDONED, None, leaver, dict.fromkeys(seats, 0), shares)
 
 
 def settled(
     stake: int, seats: Sequence[int], went_out: Sequence[Sequence[int]], left: Sequence[int]
 ) -> Score:
-    """A card result (R9.2 to R9.5).
+    """Return a card result (R9.2 to R9.5).
 
-    ``went_out`` are the seats that are out, by bout, each bout in its drawing order (R12.4);
-    ``left`` those still in play: one is the durak, none or several make a draw.
+    Args:
+        stake: coins per seat.
+        seats: all seats of the table.
+        went_out: the seats that are out, by bout, each bout in its drawing order (R12.4).
+        left: the seats still in play: one is the durak, none or several make a draw.
     """
     places: dict[int, int] = {}
     for group in went_out:
@@ -51,13 +61,13 @@ def settled(
     last = len(places) + 1
     places.update(dict.fromkeys(left, last))
     if len(left) == 1:
-        shares = _by_place(stake * len(seats), len(seats), went_out)
+        shares = _shares_by_place(stake * len(seats), len(seats), went_out)
         shares[left[0]] = 0
         return Score(OUTCOME_PLAYED_OUT, left[0], None, places, shares)
     return Score(OUTCOME_DRAW, None, None, places, dict.fromkeys(seats, stake))
 
 
-def _by_place(bank: int, seats: int, went_out: Sequence[Sequence[int]]) -> dict[int, int]:
+def _shares_by_place(bank: int, seats: int, went_out: Sequence[Sequence[int]]) -> dict[int, int]:
     weights = list(range(seats - 1, 0, -1))  # R12.3: n - 1 for the first place ... 1
     shares_of_places = [bank * weight // sum(weights) for weight in weights]
     shares_of_places[0] = bank - sum(shares_of_places[1:])
@@ -65,11 +75,11 @@ def _by_place(bank: int, seats: int, went_out: Sequence[Sequence[int]]) -> dict[
     for group in went_out:
         pool = sum(shares_of_places[len(shares) : len(shares) + len(group)])
         shares.update(dict.fromkeys(group, 0))
-        _hand_out(pool, group, shares)
+        _split(pool, group, shares)
     return shares
 
 
-def _hand_out(coins: int, seats: Sequence[int], shares: dict[int, int]) -> None:
-    """Deal coins round to these seats; whoever comes first gets the odd ones."""
+def _split(coins: int, seats: Sequence[int], shares: dict[int, int]) -> None:
+    """Add coins evenly to the shares of these seats; odd coins go to the first ones."""
     for at, seat in enumerate(seats):
         shares[seat] += (coins - at + len(seats) - 1) // len(seats)

@@ -1,15 +1,21 @@
-"""Where the cards are and whose turn it is, a second time (R4 to R9).
+"""The state of a match in play: the cards, the turn, and the next consequence (R4 to R9).
 
-`State` tells what the rules say must come next (`due`) and carries it out (`carry_out`); judging
-what the log says instead is the referee's part.
+`State.expected` is what the rules force to be the next event, and `State.apply` carries an event
+out. Comparing it with the log is the task of `domain.audit.comparison`.
 """
-
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
 
 from domain.audit import score
 from domain.audit.bout import Bout
-from domain.audit.deck import SUIT, labels
+from domain.audit.consequences import (
+    Consequence,
+    Discard,
+    Draws,
+    Expected,
+    GoingOut,
+    PickUp,
+    SeatDraw,
+)
+from domain.audit.deck import DECKS, SUIT, Deal
 from domain.audit.score import Score
 from domain.audit.table import Table
 from durak.v1.events_pb2 import (
@@ -19,21 +25,6 @@ from durak.v1.events_pb2 import (
 )
 
 DRY_BOUTS_MAX = 50
-
-
-class Due(NamedTuple):
-    """What must be the next event.
-
-    ``value`` is its content as plain data, by kind. dealt: (hands, trump card, stock,
-    first attacker) · discarded: (cards,) ·
-    took: (seat, cards, reason) · drew: ((seat, cards), ...) · went_out: (seats, place) ·
-    finished: a `Score`.
-    """
-
-    kind: str
-    clause: str
-    value: tuple[Any, ...] | None
-    """None: what it has to be cannot be told (the seed is not known)."""
 
 
 class State:
@@ -48,19 +39,21 @@ class State:
         self.went_out: list[list[int]] = []
         self.bout: Bout | None = None
         self.closed: Bout | None = None
-        """The bout that ended last, until the next one starts."""
+        """The bout that ended last."""
         self.leader = 0
         self.bouts = 0
         self.dry_bouts = 0
+        """How many bouts in a row have ended without a discard (R9.5)."""
         self.limit = 5 if table.five_card_opening else 6
-        self.due: Due | None = None
+        self.expected: Expected | None = None
         self.score: Score | None = None
+        """The result by the rules, once the match has ended."""
         self.is_ended = False
 
     # --- seats -----------------------------------------------------------------------------------
 
     def after(self, seat: int, step: int = 1) -> int:
-        """The next seat in play, clockwise, or the one before with ``step`` -1."""
+        """Return the next seat in play, clockwise; with ``step`` -1 the one before."""
         size = self.table.size
         return next(
             turn % size
@@ -75,7 +68,7 @@ class State:
         return [s for s in circle if s in self.in_play and s != bout.defender] + [bout.defender]
 
     def awaited(self, bout: Bout) -> set[int]:
-        """The seats whose pass the bout waits for (R7.1 to R7.3, R11.5)."""
+        """Return the seats whose pass the bout waits for (R7.1 to R7.3, R11.5)."""
         if self.table.tricky:
             return self.in_play - {bout.defender} - bout.passed
         if len(bout.rows) >= bout.room:
@@ -83,9 +76,9 @@ class State:
         return {seat for seat in bout.throwers if self.hands[seat]} - bout.passed
 
     def on_clock(self) -> set[int]:
-        """R10.1, R10.7: who keeps the table waiting."""
+        """Return the seats that the table waits for (R10.1, R10.7)."""
         bout = self.bout
-        if bout is None or self.due is not None:
+        if bout is None or self.expected is not None:
             return set()
         if not bout.rows:
             return {bout.attacker}
@@ -94,7 +87,7 @@ class State:
         return self.awaited(bout)
 
     def face(self, attacker: int, defender: int) -> None:
-        """Make a seat the bout's defender: cap and throwers are counted anew (R4.3, R5.2, R6.2)."""
+        """Set who attacks whom; cap and throwers follow from it (R4.3, R5.2, R6.2)."""
         assert self.bout is not None
         throwers = self.in_play - {defender}
         if not self.table.all_throw_in:
@@ -102,10 +95,10 @@ class State:
         room = min(len(self.hands[defender]), self.limit)
         self.bout.face(attacker, defender, room, frozenset(throwers))
 
-    # --- what must come next ---------------------------------------------------------------------
+    # --- what the rules force --------------------------------------------------------------------
 
-    def close_if_settled(self) -> None:
-        """R7.1 to R7.3: the bout ends once nothing is open and no pass is awaited."""
+    def expect_end_of_bout(self) -> None:
+        """R7.1 to R7.3: the bout ends once no attack card is open and no pass is awaited."""
         bout = self.bout
         if bout is None or not bout.rows or not (bout.taking or bout.is_beaten()):
             return
@@ -113,50 +106,50 @@ class State:
             return
         cards = bout.cards()
         if bout.taking:
-            self.due = Due("took", "R7.2", (bout.defender, cards, TOOK_REASON_DECLARED))
+            pick_up = PickUp(bout.defender, cards, TOOK_REASON_DECLARED)
+            self.expected = Expected("R7.2", pick_up)
         else:
-            self.due = Due("discarded", "R7.1", (cards,))
+            self.expected = Expected("R7.1", Discard(cards))
 
-    def punish(self, seat: int, *, cheat: bool) -> None:
-        """R11.4: whoever was wrong picks up the table."""
+    def expect_penalty(self, seat: int, *, cheated: bool) -> None:
+        """R11.4: the seat that was wrong picks up the table, the cheat or the false accuser."""
         assert self.bout is not None
-        reason = TOOK_REASON_CHEAT if cheat else TOOK_REASON_FALSE_ACCUSATION
-        self.due = Due("took", "R11.4", (seat, self.bout.cards(), reason))
+        reason = TOOK_REASON_CHEAT if cheated else TOOK_REASON_FALSE_ACCUSATION
+        self.expected = Expected("R11.4", PickUp(seat, self.bout.cards(), reason))
 
-    def _draws(self, bout: Bout) -> list[tuple[int, list[int]]]:
+    def _expect_draws(self, closed: Bout, now_us: int) -> None:
+        draws = self._draws(closed) if self.stock else []
+        if draws:
+            self.expected = Expected("R8", Draws(draws))
+        else:
+            self._expect_outs(closed, now_us)
+
+    def _draws(self, closed: Bout) -> list[SeatDraw]:
         draws = []
         taken = 0
-        for seat in self.clockwise(bout):
+        for seat in self.clockwise(closed):
             cards = self.stock[taken : taken + max(0, 6 - len(self.hands[seat]))]
             if cards:
-                draws.append((seat, cards))
+                draws.append(SeatDraw(seat, cards))
                 taken += len(cards)
         return draws
 
-    def _after_bout(self, now_us: int) -> None:
-        assert self.closed is not None
-        draws = self._draws(self.closed) if self.stock else []
-        if draws:
-            self.due = Due("drew", "R8", tuple(draws))
-        else:
-            self._after_draws(now_us)
-
-    def _after_draws(self, now_us: int) -> None:
-        assert self.closed is not None
+    def _expect_outs(self, closed: Bout, now_us: int) -> None:
         out = [] if self.stock else [s for s in sorted(self.in_play) if not self.hands[s]]
         if len(out) == len(self.in_play) and not self.table.draw_allowed:
-            out.remove(self.closed.defender)  # R9.4
+            out = [seat for seat in out if seat != closed.defender]  # R9.4
         if out:
             place = sum(map(len, self.went_out)) + 1
-            self.due = Due("went_out", "R9.1", (out, place))
+            self.expected = Expected("R9.1", GoingOut(out, place))
         else:
-            self._after_outs(now_us)
+            self._next_bout(now_us)
 
-    def _after_outs(self, now_us: int) -> None:
+    def _next_bout(self, now_us: int) -> None:
+        """Start the next bout, or expect the result (R7.4, R9.3 to R9.5)."""
         if len(self.in_play) <= 1 or self.dry_bouts >= DRY_BOUTS_MAX:
             seats = list(range(self.table.size))
             ending = score.settled(self.table.stake, seats, self.went_out, sorted(self.in_play))
-            self.due = Due("finished", "R9", ending)
+            self.expected = Expected("R9", ending)
             return
         if self.leader not in self.in_play:
             self.leader = self.after(self.leader)  # R7.4
@@ -166,95 +159,81 @@ class State:
 
     # --- carrying it out -------------------------------------------------------------------------
 
-    def carry_out(self, kind: str, value: tuple[Any, ...], now_us: int) -> None:
-        """Do what an event of this kind and content does; it need not have been due."""
-        self.due = None
-        if kind == "dealt":
-            self._deal(value, now_us)
-        elif kind == "discarded":
-            self.dry_bouts = 0
-            self.limit = 6  # R4.3: the table has seen its first successful defence
-            assert self.bout is not None
-            self._end_bout(self.bout.defender, now_us)
-        elif kind == "took":
-            self._pick_up(value[0], now_us)
-        elif kind == "drew":
-            for seat, cards in value:
-                self.hands[seat].update(cards)
-                self.stock = [card for card in self.stock if card not in cards]
-            self._after_draws(now_us)
-        elif kind == "went_out":
-            assert self.closed is not None
-            self.went_out.append([s for s in self.clockwise(self.closed) if s in value[0]])
-            self.in_play.difference_update(value[0])
-            self._after_outs(now_us)
-        elif isinstance(value, Score):
-            self.score = value
-            self.is_ended = True
-            self.bout = None
+    def apply(self, event: Consequence, now_us: int) -> None:
+        """Carry out a consequence that is expected, or that `can_apply` accepts."""
+        self.expected = None
+        match event:
+            case Deal():
+                self._deal(event, now_us)
+            case Discard():
+                self.dry_bouts = 0
+                self.limit = 6  # R4.3: the table has seen its first successful defence
+                self._end_bout(now_us)
+            case PickUp():
+                self._pick_up(event, now_us)
+            case Draws():
+                self._draw(event, now_us)
+            case GoingOut():
+                self._go_out(event, now_us)
+            case Score():
+                self.score = event
+                self.is_ended = True
+                self.bout = None
 
-    def _deal(self, value: tuple[Any, ...], now_us: int) -> None:
-        hands, trump_card, stock, first = value
-        self.hands = [set(hand) for hand in hands]
-        self.stock = list(stock)
-        self.trump = SUIT[trump_card]
+    def _deal(self, deal: Deal, now_us: int) -> None:
+        self.hands = [set(hand) for hand in deal.hands]
+        self.stock = list(deal.stock)
+        self.trump = SUIT[deal.trump_card]
         self.in_play = set(range(self.table.size))
-        self.leader = first
-        self._after_outs(now_us)
+        self.leader = deal.first_attacker
+        self._next_bout(now_us)
 
-    def _pick_up(self, seat: int, now_us: int) -> None:
+    def _pick_up(self, pick_up: PickUp, now_us: int) -> None:
         assert self.bout is not None
-        self.hands[seat].update(self.bout.cards())
+        self.hands[pick_up.seat].update(self.bout.cards())
         self.dry_bouts += 1
-        defender = self.bout.defender
-        # R7.2, R11.4: the attack passes over a defender who takes. Who comes after them is known
-        # once it is known who goes out, and R7.4 says the same of both.
-        passed_over = (defender + 1) % self.table.size
-        self._end_bout(passed_over if seat == defender else defender, now_us)
+        self._end_bout(now_us, taker=pick_up.seat)
 
-    def _end_bout(self, leader: int, now_us: int) -> None:
-        self.closed, self.bout = self.bout, None
-        self.leader = leader
-        self._after_bout(now_us)
+    def _end_bout(self, now_us: int, taker: int | None = None) -> None:
+        """End the bout. The defender attacks next, or the seat after a defender who took."""
+        bout = self.bout
+        assert bout is not None
+        self.closed, self.bout = bout, None
+        # R7.2, R11.4. The seat may be out by then: `_next_bout` goes on to one in play (R7.4).
+        passed_over = (bout.defender + 1) % self.table.size
+        self.leader = passed_over if taker == bout.defender else bout.defender
+        self._expect_draws(bout, now_us)
 
-    def can_carry_out(self, kind: str, value: tuple[Any, ...]) -> bool:
-        """Whether what the log says makes sense at all, so that one can go on from there."""
-        if kind == "dealt":
-            hands, trump_card, stock, first = value
-            cards = [card for hand in hands for card in hand] + stock
-            fits = len(hands) == self.table.size and all(len(hand) == 6 for hand in hands)
-            whole = len(set(cards)) == len(cards) == self.table.deck
-            return fits and whole and trump_card in cards and first < self.table.size
-        if kind == "discarded":
-            return self.bout is not None
-        if kind == "took":
-            return self.bout is not None and value[0] in self.in_play
-        if kind == "drew":
-            known = all(s in self.in_play and set(c) <= set(self.stock) for s, c in value)
-            return self.closed is not None and known
-        if kind == "went_out":
-            return self.closed is not None and set(value[0]) <= self.in_play
-        return True
+    def _draw(self, drew: Draws, now_us: int) -> None:
+        assert self.closed is not None
+        for seat, cards in drew.draws:
+            self.hands[seat].update(cards)
+            self.stock = [card for card in self.stock if card not in cards]
+        self._expect_outs(self.closed, now_us)
 
+    def _go_out(self, out: GoingOut, now_us: int) -> None:
+        assert self.closed is not None
+        self.went_out.append([seat for seat in self.clockwise(self.closed) if seat in out.seats])
+        self.in_play.difference_update(out.seats)
+        self._next_bout(now_us)
 
-_WHY: Final = MappingProxyType(
-    {
-        TOOK_REASON_DECLARED: "declared",
-        TOOK_REASON_CHEAT: "caught cheating",
-        TOOK_REASON_FALSE_ACCUSATION: "accused falsely",
-    }
-)
-
-
-def describe(kind: str, value: tuple[Any, ...] | None) -> str:
-    """What an event says, in words."""
-    if value is None or kind in ("dealt", "finished"):
-        return kind
-    if kind == "discarded":
-        return f"discarded {labels(value[0])}"
-    if kind == "took":
-        why = _WHY.get(value[2], f"reason {value[2]}")
-        return f"seat {value[0]} took {labels(value[1])} ({why})"
-    if kind == "drew":
-        return "drew: " + "; ".join(f"seat {seat} {labels(cards)}" for seat, cards in value)
-    return f"seats {', '.join(map(str, value[0]))} went out on place {value[1]}"
+    def can_apply(self, event: Consequence) -> bool:
+        """Return whether the match can go on from a consequence that the rules do not expect."""
+        match event:
+            case Deal():
+                cards = sorted(card for cards in (*event.hands, event.stock) for card in cards)
+                fits = [len(hand) for hand in event.hands] == [6] * self.table.size
+                known = event.trump_card in cards and 0 <= event.first_attacker < self.table.size
+                return fits and known and cards == DECKS[self.table.deck]
+            case Discard():
+                return self.bout is not None
+            case PickUp():
+                return self.bout is not None and event.seat in self.in_play
+            case Draws():
+                stock = set(self.stock)
+                known = all(s in self.in_play and stock.issuperset(c) for s, c in event.draws)
+                return self.closed is not None and known
+            case GoingOut():
+                return self.closed is not None and self.in_play.issuperset(event.seats)
+            case Score():
+                return True

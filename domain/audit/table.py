@@ -1,38 +1,51 @@
-"""The table before the deal: opening, settings, seats, seeds (R2, R3.0, R12.7)."""
+"""The table before the deal: opening, settings and seats (R2, R3.0, R12.7, R13.1)."""
 
 import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from domain.audit.deck import seed_hash
+from domain.audit.deck import DECKS, seed_hash
 from domain.audit.findings import Kind, Notebook
-from domain.audit.records import Command, Entry
-from durak.v1.events_pb2 import ACTOR_KIND_PLAYER, SeatTaken, TableOpened
-from durak.v1.settings_pb2 import Settings
+from domain.audit.records import RECORD_CLAUSE, Command, Entry
+from durak.v1.events_pb2 import (
+    ACTOR_KIND_BOT,
+    ACTOR_KIND_PLAYER,
+    SeatTaken,
+    SeatVacated,
+    TableOpened,
+)
+from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
 
 RULES_VERSIONS: Final = ("1.0.0",)
 """The versions of the rules that this audit judges by."""
+SEED_CLAUSE: Final = "design: fair dealing"
+CLIENT_SEED_BYTES_MAX: Final = 64
+STAKE_COINS_MAX: Final = 1_000_000_000
+TURN_TIMER_SECONDS_MAX: Final = 86_400
 
-_SEED_CLAUSE: Final = "design: fair dealing"
 _OFF: Final = {"transfer": False, "five_card_opening": False, "tricky": False}
 _DURAKA: Final = {"deck": 36, "seats": 2, "throw_in": 2, "draw_allowed": True, **_OFF}
-# R2.2: what each preset keeps locked.
-_PRESETS: Final[dict[str, dict[str, int]]] = {
-    "": {},
-    "duraka-net": _DURAKA,
-    "duraka-net-transfer": {**_DURAKA, "transfer": True},
-    "durak-peak": {"five_card_opening": True},
-    "classic-1.0.0": {
-        "deck": 36,
-        "throw_in": 2,
-        "draw_allowed": True,
-        "stake_coins": 0,
-        **_OFF,
-    },
-}
+_PRESETS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
+    {
+        "": {},
+        "duraka-net": _DURAKA,
+        "duraka-net-transfer": {**_DURAKA, "transfer": True},
+        "durak-peak": {"five_card_opening": True},
+        "classic-1.0.0": {
+            "deck": 36,
+            "throw_in": 2,
+            "draw_allowed": True,
+            "stake_coins": 0,
+            **_OFF,
+        },
+    }
+)
+"""R2.2: the settings that each preset locks, by field of `Settings`."""
 
 
 class Occupant(NamedTuple):
-    """Who sits on a seat; a bot has no id."""
+    """The player or bot on a seat; a bot has no id."""
 
     player_id: str
     is_bot: bool
@@ -40,13 +53,13 @@ class Occupant(NamedTuple):
 
 
 class Table:
-    """Settings as plain values, and the seats."""
+    """The settings as plain values, and the seats."""
 
     def __init__(self, opened: TableOpened) -> None:
         settings = opened.settings
         self.deck: int = settings.deck
         self.size: int = settings.seats
-        self.all_throw_in: bool = settings.throw_in == 2
+        self.all_throw_in: bool = settings.throw_in == ThrowIn.THROW_IN_ALL
         self.transfer: bool = settings.transfer
         self.draw_allowed: bool = settings.draw_allowed
         self.five_card_opening: bool = settings.five_card_opening
@@ -66,32 +79,44 @@ class Table:
         return self.turn_us or self.idle_us
 
     def belongs_to(self, player_id: str) -> bool:
-        """Whether this player may open the table, seat its bots, and close it before the deal.
+        """Return whether this player may open the table, seat its bots, and cancel it.
 
-        The owner may; and of a rematch each of its players, who open it with all its bots.
+        True for the owner, and at a rematch for each of its players: any of them opens it, with all
+        its bots.
         """
         if not player_id:
-            return False  # the seats of a rematch that are kept for bots
+            return False  # the seats of a rematch that are reserved for bots have no player id
         return player_id == self.owner_id or (self.is_rematch and player_id in self.reserved_for)
 
-    def seat_down(self, entry: Entry, notes: Notebook) -> bool:
-        """Judge somebody's sitting down, and let them; whether there was such a seat."""
-        taken = entry.body
-        seat = taken.seat
-        if seat >= self.size:
+    def judge_actor(self, command: Command, seat: int, notes: Notebook) -> None:
+        """Judge whether a command comes from the player or bot on the seat."""
+        occupant = self.seats.get(seat)
+        player_id = "" if occupant is None else occupant.player_id
+        is_bot = occupant is not None and occupant.is_bot
+        actor = (ACTOR_KIND_BOT if is_bot else ACTOR_KIND_PLAYER, player_id)
+        if command[:2] != actor:
+            notes.fault(Kind.ACTOR, RECORD_CLAUSE, actor, command[:2], seat)
+
+    def take_seat(self, entry: Entry, notes: Notebook) -> bool:
+        """Judge that a player or bot sits down, and seat them.
+
+        Returns False if the table has no such seat.
+        """
+        taken: SeatTaken = entry.body
+        seat, actor = taken.seat, entry.command
+        if not 0 <= seat < self.size:
             notes.fault(Kind.SEATING, "R3.0", f"a seat below {self.size}", seat)
             return False
-        is_bot = taken.bot_level != 0
-        actor = entry.command
+        is_bot = taken.bot_level != BotLevel.BOT_LEVEL_UNSPECIFIED
         if seat in self.seats:
             notes.fault(Kind.SEATING, "R3.0", "a free seat", f"seat {seat}, taken", seat)
         if is_bot:
             self._judge_bot(taken, actor, notes)
         else:
             self._judge_player(taken, actor, notes)
-        kept_for = self.reserved_for[seat] if seat < len(self.reserved_for) else taken.player_id
-        if kept_for != taken.player_id:
-            notes.fault(Kind.SEATING, "R13.1", kept_for or "a bot", taken.player_id, seat)
+        reserved = self.reserved_for[seat] if seat < len(self.reserved_for) else taken.player_id
+        if reserved != taken.player_id:
+            notes.fault(Kind.SEATING, "R13.1", reserved or "a bot", taken.player_id, seat)
         self.seats[seat] = Occupant(taken.player_id, is_bot, taken.client_seed)
         return True
 
@@ -99,7 +124,7 @@ class Table:
         seat = taken.seat
         if self.stake:
             notes.fault(Kind.SEATING, "R12.7", "no bot at a staked table", "a bot", seat)
-        if not 1 <= taken.bot_level <= 3:
+        if taken.bot_level not in BotLevel.values():
             notes.fault(Kind.SEATING, "R14", "easy, normal or hard", taken.bot_level, seat)
         if taken.player_id or taken.display_name or taken.client_seed:
             notes.fault(Kind.SEATING, "R14", "a bot without name and seed", "either", seat)
@@ -110,17 +135,19 @@ class Table:
         seat, player_id = taken.seat, taken.player_id
         if any(occupant.player_id == player_id for occupant in self.seats.values()):
             notes.fault(Kind.SEATING, "R3.0", "one seat for each player", player_id, seat)
-        if len(taken.client_seed) > 64:
+        if len(taken.client_seed) > CLIENT_SEED_BYTES_MAX:
+            limit = f"at most {CLIENT_SEED_BYTES_MAX} bytes of seed"
             size = f"{len(taken.client_seed)} bytes"
-            notes.fault(Kind.SEATING, _SEED_CLAUSE, "at most 64 bytes of seed", size, seat)
+            notes.fault(Kind.SEATING, SEED_CLAUSE, limit, size, seat)
         if taken.bot_seed:
             notes.fault(Kind.SEATING, "R14", "no bot's seed", "one", seat)
         if actor.actor_kind != ACTOR_KIND_PLAYER or actor.actor_id != player_id:
             notes.fault(Kind.ACTOR, "R3.0", player_id, actor.actor_id or "nobody", seat)
 
-    def give_up(self, entry: Entry, notes: Notebook) -> None:
-        """Judge that a seat was given up, and free it."""
-        seat, actor = entry.body.seat, entry.command
+    def vacate_seat(self, entry: Entry, notes: Notebook) -> None:
+        """Judge that a seat is given up, and free it."""
+        body: SeatVacated = entry.body
+        seat, actor = body.seat, entry.command
         occupant = self.seats.pop(seat, None)
         if occupant is None or occupant.is_bot:
             notes.fault(Kind.SEATING, "R3.0", "the seat of a player", f"seat {seat}", seat)
@@ -129,8 +156,8 @@ class Table:
 
 
 def open_table(entry: Entry, match_id: bytes, notes: Notebook) -> Table | None:
-    """Judge the first event; None where no match can be played on such a table."""
-    opened = entry.body
+    """Judge the first event. Returns None if no match can be played at such a table."""
+    opened: TableOpened = entry.body
     table = Table(opened)
     actor = entry.command
     if opened.rules_version not in RULES_VERSIONS:
@@ -140,17 +167,19 @@ def open_table(entry: Entry, match_id: bytes, notes: Notebook) -> Table | None:
         notes.fault(Kind.ACTOR, "R3.0", table.owner_id or "an owner", actor.actor_id or "nobody")
     promised = seed_hash(opened.server_seed)
     if len(opened.server_seed) != 32 or promised != table.seed_hash:
-        notes.fault(Kind.SEED, _SEED_CLAUSE, promised.hex(), table.seed_hash.hex())
+        notes.fault(Kind.SEED, SEED_CLAUSE, promised.hex(), table.seed_hash.hex())
     if table.reserved_for and len(table.reserved_for) != table.size:
-        notes.fault(Kind.OPENING, "R13.1", f"{table.size} seats kept", len(table.reserved_for))
+        reserved = f"{table.size} seats reserved"
+        notes.fault(Kind.OPENING, "R13.1", reserved, len(table.reserved_for))
     if table.is_rematch != bool(table.reserved_for):
-        notes.fault(Kind.OPENING, "R13.1", "seats kept in a rematch alone", opened.rematch_of)
+        only_then = "seats reserved in a rematch alone"
+        notes.fault(Kind.OPENING, "R13.1", only_then, opened.rematch_of)
     _judge_series(opened, match_id, notes)
     return table if _judge_settings(opened.settings, notes) else None
 
 
 def _judge_series(opened: TableOpened, match_id: bytes, notes: Notebook) -> None:
-    """R13.1: a series is named after its first match; only a rematch carries it on."""
+    """R13.1: a series is named after its first match, and only rematches continue it."""
     series_id = opened.settings.series_id
     own = str(uuid.UUID(bytes=match_id)) if len(match_id) == 16 else ""
     if series_id not in ("", own) and not opened.rematch_of:
@@ -158,27 +187,26 @@ def _judge_series(opened: TableOpened, match_id: bytes, notes: Notebook) -> None
 
 
 def _judge_settings(settings: Settings, notes: Notebook) -> bool:
-    """R2: the settings make a table that can be dealt. Presets keep what they lock."""
+    """R2: the settings make a table that can be dealt, and keep what their preset locks."""
+    fault = notes.fault
     can_be_dealt = (
-        settings.deck in (24, 36, 52)
-        and 2 <= settings.seats <= 6
-        and 6 * settings.seats <= settings.deck
+        settings.deck in DECKS and 2 <= settings.seats <= 6 and 6 * settings.seats <= settings.deck
     )
     if not can_be_dealt:
         found = f"{settings.deck} cards for {settings.seats} seats"
-        notes.fault(Kind.SETTINGS, "R2.1", "six cards for each of 2 to 6 seats", found)
-    if settings.throw_in not in (1, 2):
-        notes.fault(Kind.SETTINGS, "R5.2", "neighbours or all", settings.throw_in)
-    if settings.turn_timer_seconds > 86_400:
-        notes.fault(Kind.SETTINGS, "R10", "at most a day", settings.turn_timer_seconds)
-    if settings.stake_coins > 1_000_000_000:
-        notes.fault(Kind.SETTINGS, "R12", "at most 1000000000 coins", settings.stake_coins)
+        fault(Kind.SETTINGS, "R2.1", "six cards for each of 2 to 6 seats", found)
+    if settings.throw_in not in (ThrowIn.THROW_IN_NEIGHBOURS, ThrowIn.THROW_IN_ALL):
+        fault(Kind.SETTINGS, "R5.2", "neighbours or all", settings.throw_in)
+    if not 0 <= settings.turn_timer_seconds <= TURN_TIMER_SECONDS_MAX:
+        fault(Kind.SETTINGS, "R10", "at most a day", settings.turn_timer_seconds)
+    if not 0 <= settings.stake_coins <= STAKE_COINS_MAX:
+        fault(Kind.SETTINGS, "R12", f"at most {STAKE_COINS_MAX} coins", settings.stake_coins)
     locked = _PRESETS.get(settings.preset)
     if locked is None:
-        notes.fault(Kind.SETTINGS, "R2.2", "a known preset", settings.preset)
+        fault(Kind.SETTINGS, "R2.2", "a known preset", settings.preset)
         locked = {}
     for name, value in locked.items():
         if getattr(settings, name) != value:
             found = f"{name} = {getattr(settings, name)}"
-            notes.fault(Kind.SETTINGS, "R2.2", f"{name} = {value}", found)
+            fault(Kind.SETTINGS, "R2.2", f"{name} = {value}", found)
     return can_be_dealt

@@ -7,7 +7,6 @@ from eventstore.checkpoints import Checkpoints, Leaf, SignedHead
 from eventstore.whole_matches import WholeMatch
 from service.checkpoints import proofs
 from service.judging.ledger_entries import entries_of
-from service.judging.messages import entry_messages
 
 
 async def export(match: WholeMatch, checkpoints: Checkpoints) -> bytes:
@@ -16,7 +15,7 @@ async def export(match: WholeMatch, checkpoints: Checkpoints) -> bytes:
         format_version=FORMAT_VERSION,
         match_id=match.match_id.bytes,
         records=[TranscriptRecord(record=one.record, hash=one.hash) for one in match.records],
-        ledger=entry_messages(entries_of(match.records, match.transfers)),
+        ledger=entries_of(match.records, match.transfers),
     )
     head = await checkpoints.read_latest_head()
     leaf = await checkpoints.read_leaf(match.match_id)

@@ -13,7 +13,6 @@ from eventstore.whole_matches import WholeMatch
 from service.judging.judge import judge
 from service.judging.ledger_entries import entries_of
 from service.judging.messages import (
-    entry_messages,
     finding_message,
     read_record,
     record_message,
@@ -67,7 +66,7 @@ def evidence(match: WholeMatch, complaint: api.DisputeOpened) -> api.DisputeEvid
     found = api.DisputeEvidence(
         records=map(record_message, _command_of(match.records, version)),
         report=report_message(match.match_id, report),
-        ledger=entry_messages(entries_of(match.records, match.transfers)),
+        ledger=entries_of(match.records, match.transfers),
     )
     before, after = _state(match, version - 1), _state(match, version)
     if before is not None:

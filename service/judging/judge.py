@@ -10,7 +10,13 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple, Self
 from uuid import UUID
 
-from domain.audit import AuditReport, EntryKind, LedgerEntry, audit
+from domain.audit import AuditReport, audit
+from durak.v1.transcript_pb2 import (
+    LEDGER_ENTRY_KIND_PAYOUT,
+    LEDGER_ENTRY_KIND_REFUND,
+    LEDGER_ENTRY_KIND_STAKE,
+    LedgerEntry,
+)
 from eventstore.whole_matches import WholeMatch
 from service.judging.ledger_entries import entries_of
 from service.workers.parent_watch import SPAWN, end_with, lifeline
@@ -44,7 +50,11 @@ def _coins(entries: Sequence[LedgerEntry]) -> Coins:
     for entry in entries:
         if entry.player_id:
             moved[entry.kind] += abs(entry.coins)
-    return Coins(moved[EntryKind.STAKE], moved[EntryKind.REFUND], moved[EntryKind.PAYOUT])
+    return Coins(
+        staked=moved[LEDGER_ENTRY_KIND_STAKE],
+        refunded=moved[LEDGER_ENTRY_KIND_REFUND],
+        paid=moved[LEDGER_ENTRY_KIND_PAYOUT],
+    )
 
 
 def _judge_all(matches: Sequence[WholeMatch]) -> list[Audited]:

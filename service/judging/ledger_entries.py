@@ -10,8 +10,14 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from domain.audit import EntryKind, LedgerEntry
 from durak.v1.events_pb2 import Record
+from durak.v1.transcript_pb2 import (
+    LEDGER_ENTRY_KIND_PAYOUT,
+    LEDGER_ENTRY_KIND_REFUND,
+    LEDGER_ENTRY_KIND_STAKE,
+    LedgerEntry,
+    LedgerEntryKind,
+)
 from eventstore import StoredRecord
 from eventstore.ledger.transfers import Transfer, TransferKind
 
@@ -29,15 +35,18 @@ def entries_of(stored: Sequence[StoredRecord], transfers: Sequence[Transfer]) ->
         version = _event_of(transfer, records)
         record = records.get(version)
         coins = -transfer.coins if transfer.kind is TransferKind.STAKE else transfer.coins
-        shared = (
-            transfer_id(transfer),
-            _kind(transfer, record),
-            transfer.source_id.bytes,
-            version,
-        )
-        time_us = 0 if record is None else record.event_time.ToMicroseconds()
-        entries.append(LedgerEntry(*shared, transfer.player, coins, time_us))
-        entries.append(LedgerEntry(*shared, "", -coins, time_us))
+        entries += [
+            LedgerEntry(
+                transfer_id=transfer_id(transfer),
+                kind=_kind(transfer, record),
+                match_id=transfer.source_id.bytes,
+                version=version,
+                player_id=player_id,
+                coins=change,
+                event_time=None if record is None else record.event_time,
+            )
+            for player_id, change in ((transfer.player, coins), ("", -coins))
+        ]
     return entries
 
 
@@ -47,11 +56,11 @@ def transfer_id(transfer: Transfer) -> bytes:
     return sha256(b"durak.v1.transfer" + transfer.source_id.bytes + place).digest()[:16]
 
 
-def _kind(transfer: Transfer, record: Record | None) -> EntryKind:
+def _kind(transfer: Transfer, record: Record | None) -> LedgerEntryKind.ValueType:
     if transfer.kind is TransferKind.STAKE:
-        return EntryKind.STAKE
+        return LEDGER_ENTRY_KIND_STAKE
     vacated = record is not None and record.event.HasField("seat_vacated")
-    return EntryKind.REFUND if vacated else EntryKind.PAYOUT
+    return LEDGER_ENTRY_KIND_REFUND if vacated else LEDGER_ENTRY_KIND_PAYOUT
 
 
 def _event_of(transfer: Transfer, records: dict[int, Record]) -> int:

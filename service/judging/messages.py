@@ -5,15 +5,14 @@ from uuid import UUID
 
 from google.protobuf.message import DecodeError
 
-from domain.audit import AuditReport, Cheat, Finding, LedgerEntry, Severity, Verdict
+from domain.audit import AuditReport, Cheat, Finding, Severity, Verdict
 from domain.cards import cards_in
 from domain.match.fold import CorruptLogError, Match, fold
 from domain.match.moves import legal_moves
-from domain.match.view import table_view, timestamp
+from domain.match.view import table_view
 from durak.v1 import audit_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Record
-from durak.v1.transcript_pb2 import LedgerEntry as LedgerEntryMessage
 from eventstore import StoredRecord, first_hash
 from eventstore.whole_matches import WholeMatch
 from service.matches.records import read_records
@@ -119,19 +118,3 @@ def read_record(stored: StoredRecord) -> Record | None:
 def readable_records(stored: Iterable[StoredRecord]) -> list[Record]:
     """The records, but for those that are none: the audit says so."""
     return [record for one in stored if (record := read_record(one)) is not None]
-
-
-def entry_messages(entries: Iterable[LedgerEntry]) -> list[LedgerEntryMessage]:
-    """Ledger entries as transcripts have them."""
-    return [
-        LedgerEntryMessage(
-            transfer_id=entry.transfer_id,
-            kind=entry.kind,  # type: ignore[arg-type] # by number
-            match_id=entry.match_id,
-            version=entry.version,
-            player_id=entry.player_id,
-            coins=entry.coins,
-            event_time=timestamp(entry.time_us),
-        )
-        for entry in entries
-    ]

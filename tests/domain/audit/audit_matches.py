@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from domain.audit import EntryKind, LedgerEntry, Stored
+from domain.audit import Stored
 from domain.cards import cards_in
 from domain.match.commands import (
     CLOCK,
@@ -45,6 +45,13 @@ from durak.v1.table_pb2 import (
     Move,
     TakeMove,
     TransferMove,
+)
+from durak.v1.transcript_pb2 import (
+    LEDGER_ENTRY_KIND_PAYOUT,
+    LEDGER_ENTRY_KIND_REFUND,
+    LEDGER_ENTRY_KIND_STAKE,
+    LedgerEntry,
+    LedgerEntryKind,
 )
 from eventstore.log.chain import first_hash, next_hash
 
@@ -132,26 +139,34 @@ def ledger_of(match_id: bytes, records: Sequence[Record]) -> list[LedgerEntry]:
     entries: list[LedgerEntry] = []
     players: dict[int, str] = {}
 
-    def transfer(record: Record, kind: EntryKind, player_id: str, coins: int) -> None:
+    def transfer(
+        record: Record, kind: LedgerEntryKind.ValueType, player_id: str, coins: int
+    ) -> None:
         transfer_id = uuid.uuid5(uuid.UUID(bytes=match_id), f"{record.version} {player_id}").bytes
-        time_us = record.event_time.seconds * 1_000_000 + record.event_time.nanos // 1000
         for whose, change in ((player_id, coins), ("", -coins)):
-            entries.append(
-                LedgerEntry(transfer_id, kind, match_id, record.version, whose, change, time_us)
+            entry = LedgerEntry(
+                transfer_id=transfer_id,
+                kind=kind,
+                match_id=match_id,
+                version=record.version,
+                player_id=whose,
+                coins=change,
+                event_time=record.event_time,
             )
+            entries.append(entry)
 
     for record in records if stake else ():
         event = record.event
         if event.HasField("seat_taken"):
             players[event.seat_taken.seat] = event.seat_taken.player_id
-            transfer(record, EntryKind.STAKE, event.seat_taken.player_id, -stake)
+            transfer(record, LEDGER_ENTRY_KIND_STAKE, event.seat_taken.player_id, -stake)
         elif event.HasField("seat_vacated"):
-            transfer(record, EntryKind.REFUND, players.pop(event.seat_vacated.seat), stake)
+            transfer(record, LEDGER_ENTRY_KIND_REFUND, players.pop(event.seat_vacated.seat), stake)
         elif event.HasField("finished"):
             for result in event.finished.results:
                 if result.share_coins:
                     player_id = players[result.seat]
-                    transfer(record, EntryKind.PAYOUT, player_id, result.share_coins)
+                    transfer(record, LEDGER_ENTRY_KIND_PAYOUT, player_id, result.share_coins)
     return entries
 
 

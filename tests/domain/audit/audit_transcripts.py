@@ -7,8 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from domain.audit import LedgerEntry, Stored
-from domain.match.view import timestamp
+from domain.audit import Stored
 from domain.transparency import checkpoint, merkle
 from domain.transparency.checkpoint import Checkpoint, VerifierKey
 from durak.v1 import transcript_pb2 as transcripts
@@ -37,7 +36,7 @@ def transcript_of(
         format_version=1,
         match_id=played.match_id,
         records=transcript_records(chain),
-        ledger=[ledger_message(entry) for entry in played.ledger],
+        ledger=played.ledger,
         inclusion=transcripts.InclusionProof(
             leaf_index=LEAF_INDEX,
             tree_size=TREE_SIZE,
@@ -50,19 +49,6 @@ def transcript_of(
 def transcript_records(chain: Iterable[Stored]) -> list[transcripts.TranscriptRecord]:
     """Stored records as a transcript holds them."""
     return [transcripts.TranscriptRecord(record=data, hash=link) for _, data, link in chain]
-
-
-def ledger_message(entry: LedgerEntry) -> transcripts.LedgerEntry:
-    """A ledger entry as a transcript holds it."""
-    return transcripts.LedgerEntry(
-        transfer_id=entry.transfer_id,
-        kind=transcripts.LedgerEntryKind.Name(entry.kind),  # type: ignore[arg-type] # by number
-        match_id=entry.match_id,
-        version=entry.version,
-        player_id=entry.player_id,
-        coins=entry.coins,
-        event_time=timestamp(entry.time_us),
-    )
 
 
 def with_records(

@@ -1,42 +1,45 @@
-"""Whatever it is given, the audit answers; what it cannot read is a finding."""
+"""The audit never raises: whatever it cannot read, or the rules do not know, is a finding."""
 
 from random import Random
+from typing import Any
 
 from hypothesis import given, settings, strategies
 
-from domain.audit import Kind, LedgerEntry, audit
+from domain.audit import Kind, audit
 from domain.audit.findings import FINDINGS_MAX
 from domain.audit.transcript import Outcome, verify
-from durak.v1.events_pb2 import Record
-from durak.v1.transcript_pb2 import Transcript
-from tests.domain.audit.audit_matches import random_match, stored
-from tests.domain.audit.audit_transcripts import PUBLIC_KEY, field_changes
+from durak.v1.events_pb2 import Event, Record
+from durak.v1.transcript_pb2 import LedgerEntry, Transcript
+from tests.domain.audit.any_messages import fill
+from tests.domain.audit.audit_matches import PlayedMatch, random_match, stored
+from tests.domain.audit.audit_transcripts import PUBLIC_KEY, field_changes, transcript_of
 
+seeds = strategies.integers(0, 2**32)
 numbers = strategies.integers(-(2**40), 2**40)
 logs = strategies.lists(
     strategies.tuples(numbers, strategies.binary(max_size=80), strategies.binary(max_size=40)),
     max_size=6,
 )
-ledgers = strategies.lists(
-    strategies.builds(
-        LedgerEntry,
-        strategies.binary(max_size=17),
-        numbers,
-        strategies.binary(max_size=17),
-        numbers,
-        strategies.text(max_size=3),
-        numbers,
-        numbers,
-    ),
-    max_size=5,
-)
+MATCHES = [random_match(seed) for seed in range(50)]
+EVENT_KINDS = [field.name for field in Event.DESCRIPTOR.oneofs_by_name["kind"].fields]
 
 
-@given(logs, strategies.none() | strategies.binary(max_size=20), strategies.none() | ledgers)
-def test_anything_at_all(
-    log: list[tuple[int, bytes, bytes]], match_id: bytes | None, ledger: list[LedgerEntry] | None
-) -> None:
-    report = audit(log, match_id=match_id, ledger=ledger)
+def any_ledger(random: Random) -> list[LedgerEntry]:
+    ledger = [LedgerEntry() for _ in range(random.randrange(5))]
+    for entry in ledger:
+        fill(entry, random)
+    return ledger
+
+
+def copied(record: Record) -> Record:
+    copy = Record()
+    copy.CopyFrom(record)
+    return copy
+
+
+@given(logs, strategies.none() | strategies.binary(max_size=20), seeds)
+def test_any_bytes(log: list[tuple[int, bytes, bytes]], match_id: bytes | None, seed: int) -> None:
+    report = audit(log, match_id=match_id, ledger=any_ledger(Random(seed)))
     assert not report.ok  # no such log is a match, the empty one included
 
 
@@ -51,11 +54,31 @@ def test_any_key_and_checkpoint(key: str, note: str) -> None:
     assert verify(transcript.SerializeToString(), key).outcome is Outcome.REFUTED
 
 
-@settings(max_examples=60, deadline=None)
-@given(strategies.integers(0, 2**32))
-def test_matches_with_many_changes_chained_anew(seed: int) -> None:
+@settings(deadline=None)
+@given(seeds)
+def test_any_transcript(seed: int) -> None:
     random = Random(seed)
-    played = random_match(seed % 50)
+    transcript = Transcript()
+    fill(transcript, random)
+    transcript.format_version = 1
+    assert verify(transcript.SerializeToString(), PUBLIC_KEY).outcome is Outcome.REFUTED
+
+
+@settings(deadline=None)
+@given(seeds)
+def test_any_proof_and_ledger_of_a_good_match(seed: int) -> None:
+    random = Random(seed)
+    transcript = transcript_of(random.choice(MATCHES))
+    fill(transcript.inclusion, random)
+    transcript.ledger.extend(any_ledger(random))
+    assert verify(transcript.SerializeToString(), PUBLIC_KEY).outcome is Outcome.REFUTED
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_matches_with_many_changes_chained_again(seed: int) -> None:
+    random = Random(seed)
+    played = random.choice(MATCHES)
     records = []
     for record in played.records:
         chance = random.random()
@@ -69,6 +92,53 @@ def test_matches_with_many_changes_chained_anew(seed: int) -> None:
             records.append(record)
         if chance > 0.95:
             records.append(random.choice(played.records))
+    check_audit(played, records)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seeds)
+def test_matches_with_any_events_among_them(seed: int) -> None:
+    """Events filled at random, which the log goes on from: cards, seats and kinds beyond all."""
+    random = Random(seed)
+    played = random.choice(MATCHES)
+    rate = random.choice((0.02, 0.2, 1.0))
+    records = []
+    for record in played.records[: random.randint(1, 60)]:
+        records.append(record)
+        if random.random() < rate:
+            other = copied(record)
+            kind = random.choice((record.event.WhichOneof("kind"), random.choice(EVENT_KINDS)))
+            event = getattr(other.event, str(kind))
+            fill(event, random)
+            event.SetInParent()
+            records[-1:] = random.choice(([other], [record, other], [other, record]))
+    for version, record in enumerate(records, start=1):
+        records[version - 1] = copied(record)
+        records[version - 1].version = version
+    check_audit(played, records)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seeds)
+def test_any_deal_and_what_is_played_after_it(seed: int) -> None:
+    """A log whose deal no seed proves is followed: any hands, any stock, then random events."""
+    random = Random(seed)
+    played = random.choice([match for match in MATCHES if match.match.hands])
+    at = next(n for n, it in enumerate(played.records) if it.event.HasField("dealt"))
+    records = [copied(record) for record in played.records]
+    records[0].event.table_opened.server_seed = bytes(32)
+    dealt = records[at].event.dealt
+    cards: list[Any] = [card for hand in dealt.hands for card in hand.cards] + [*dealt.stock]
+    cards[random.randrange(len(cards))] = random.choice((-1, 0, 1, 52, 53, 2**31 - 1))
+    random.shuffle(cards)
+    for hand in dealt.hands:
+        hand.cards[:] = [cards.pop() for _ in hand.cards]
+    dealt.stock[:] = cards
+    dealt.trump_card = random.choice([*cards, dealt.trump_card])
+    check_audit(played, records)
+
+
+def check_audit(played: PlayedMatch, records: list[Record]) -> None:
     chain = stored(played.match_id, [record.SerializeToString() for record in records])
     report = audit(chain, match_id=played.match_id, ledger=played.ledger)
     assert len(report.findings) <= 3 * (FINDINGS_MAX + 1)

@@ -1,11 +1,12 @@
 """What the audit judges by, worked out by hand from RULES.md; nothing here asks the game core."""
 
-from typing import Any
-
 import pytest
 
 from domain.audit import deck, score
 from domain.audit.bout import Bout, Play, Row
+from domain.audit.consequences import Consequence, Discard, Draws, GoingOut, SeatDraw, UnknownDeal
+from domain.audit.deck import Deal
+from domain.audit.score import Score
 from domain.audit.state import State
 from domain.audit.table import Table
 from durak.v1.events_pb2 import TableOpened
@@ -14,10 +15,10 @@ from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 CARDS = {deck.label(card): card for card in range(1, 53)}
 
 
-def due(state: State) -> Any:
-    """The content of what must come next."""
-    assert state.due is not None
-    return state.due.value
+def expected(state: State) -> Consequence | UnknownDeal:
+    """The consequence that must be the next event."""
+    assert state.expected is not None
+    return state.expected.event
 
 
 def cards(words: str) -> list[int]:
@@ -34,8 +35,7 @@ def state_of(*hands: str, stock: str = "", draw_allowed: bool = True, seats: int
         stake_coins=10,
     )
     state = State(Table(TableOpened(settings=settings)))
-    dealt = [cards(hand) for hand in hands], CARDS["A♠"], cards(stock), 0
-    state.carry_out("dealt", dealt, 0)
+    state.apply(Deal([cards(hand) for hand in hands], CARDS["A♠"], cards(stock), 0), 0)
     return state
 
 
@@ -118,12 +118,13 @@ def test_R8_2_the_defender_draws_last() -> None:
     state.hands[0].clear()
     state.hands[1].clear()
     bout.rows = [Row(CARDS["6♥"], CARDS["7♥"])]
-    bout.lay(5, Play(1, CARDS["7♥"], ""), 0)
+    bout.add_play(5, Play(1, CARDS["7♥"], ""), 0)
     bout.passed = {0, 2}
-    state.close_if_settled()
-    assert due(state) == (cards("6♥ 7♥"),)
-    state.carry_out("discarded", (cards("6♥ 7♥"),), 0)
-    assert due(state) == ((0, cards("9♣ 10♣ J♣ Q♣ K♣ A♣")), (2, cards("6♦")))
+    state.expect_end_of_bout()
+    assert expected(state) == Discard(cards("6♥ 7♥"))
+    state.apply(Discard(cards("6♥ 7♥")), 0)
+    draws = [SeatDraw(0, cards("9♣ 10♣ J♣ Q♣ K♣ A♣")), SeatDraw(2, cards("6♦"))]
+    assert expected(state) == Draws(draws)
 
 
 # --- the result (R15, first and last card of two hands; R9.4) ------------------------------------
@@ -135,23 +136,25 @@ def beaten_with_nothing_left(draw_allowed: bool) -> State:
     for hand in state.hands:
         hand.clear()
     state.bout.rows = [Row(CARDS["6♥"], CARDS["7♥"])]
-    state.close_if_settled()
-    state.carry_out("discarded", (cards("6♥ 7♥"),), 0)
+    state.expect_end_of_bout()
+    state.apply(Discard(cards("6♥ 7♥")), 0)
     return state
 
 
 def test_R9_4_both_hands_empty_is_a_draw() -> None:
     state = beaten_with_nothing_left(draw_allowed=True)
-    assert due(state) == ([0, 1], 1)
-    state.carry_out("went_out", ([0, 1], 1), 0)
-    assert due(state) == score.settled(10, [0, 1], [[0, 1]], [])
+    assert expected(state) == GoingOut([0, 1], 1)
+    state.apply(GoingOut([0, 1], 1), 0)
+    assert expected(state) == score.settled(10, [0, 1], [[0, 1]], [])
 
 
 def test_R9_4_where_draws_are_not_allowed_the_defender_is_the_durak() -> None:
     state = beaten_with_nothing_left(draw_allowed=False)
-    assert due(state) == ([0], 1)
-    state.carry_out("went_out", ([0], 1), 0)
-    assert (due(state).durak, due(state).shares) == (1, {0: 20, 1: 0})
+    assert expected(state) == GoingOut([0], 1)
+    state.apply(GoingOut([0], 1), 0)
+    result = expected(state)
+    assert isinstance(result, Score)
+    assert (result.durak, result.shares) == (1, {0: 20, 1: 0})
 
 
 # --- shares ------------------------------------------------------------------------------------

@@ -5,15 +5,16 @@ DURAK_AUDIT_EVERY_BYTE=1 flips every byte of the sample instead of some.
 
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from google.protobuf.message import DecodeError
+from google.protobuf.timestamp_pb2 import Timestamp
 
-from domain.audit import AuditReport, Kind, LedgerEntry, Severity, Stored, audit
+from domain.audit import AuditReport, Kind, Severity, Stored, audit
 from domain.audit.transcript import Outcome, verify
 from durak.v1.events_pb2 import Record
-from durak.v1.transcript_pb2 import Transcript
+from durak.v1.transcript_pb2 import LedgerEntry, Transcript
 from tests.domain.audit.audit_matches import PlayedMatch, ledger_of, random_match, stored
 from tests.domain.audit.audit_transcripts import (
     OTHER_SECRET,
@@ -366,14 +367,30 @@ def test_a_deal_that_the_log_lives_by_is_one_lie_and_not_many() -> None:
 # --- coins ---------------------------------------------------------------------------------------
 
 
+def altered(entry: LedgerEntry, **fields: Any) -> LedgerEntry:
+    """A copy of a ledger entry with other fields."""
+    other = LedgerEntry()
+    other.CopyFrom(entry)
+    for field in fields:
+        other.ClearField(field)  # type: ignore[arg-type] # named by the test
+    other.MergeFrom(LedgerEntry(**fields))
+    return other
+
+
+def later(time: Timestamp, nanos: int) -> Timestamp:
+    return Timestamp(seconds=time.seconds, nanos=time.nanos + nanos)
+
+
 LEDGER_CHANGES: dict[str, Callable[[LedgerEntry], LedgerEntry]] = {
-    "transfer_id": lambda it: it._replace(transfer_id=bytes(16)),
-    "kind": lambda it: it._replace(kind=it.kind % 3 + 1),
-    "match_id": lambda it: it._replace(match_id=bytes(16)),
-    "version": lambda it: it._replace(version=it.version + 1),
-    "player_id": lambda it: it._replace(player_id="somebody"),
-    "coins": lambda it: it._replace(coins=it.coins + 1),
-    "time_us": lambda it: it._replace(time_us=it.time_us + 1),
+    "transfer_id": lambda it: altered(it, transfer_id=bytes(16)),
+    "kind": lambda it: altered(it, kind=it.kind % 3 + 1),
+    "unknown kind": lambda it: altered(it, kind=9),
+    "match_id": lambda it: altered(it, match_id=bytes(16)),
+    "version": lambda it: altered(it, version=it.version + 1),
+    "player_id": lambda it: altered(it, player_id="somebody"),
+    "coins": lambda it: altered(it, coins=it.coins + 1),
+    "a microsecond": lambda it: altered(it, event_time=later(it.event_time, 1000)),
+    "a nanosecond": lambda it: altered(it, event_time=later(it.event_time, 1)),
 }
 COIN_KINDS = {Kind.STAKE, Kind.REFUND, Kind.PAYOUT, Kind.ESCROW, Kind.LEDGER}
 
@@ -401,7 +418,7 @@ def test_a_missing_or_repeated_transfer_is_named() -> None:
     ledger = PLAYED.ledger
     for at in range(0, len(ledger), 2):
         pair = ledger[at : at + 2]
-        again = [entry._replace(transfer_id=bytes(16)) for entry in pair]
+        again = [altered(entry, transfer_id=bytes(16)) for entry in pair]
         for other in ([*ledger[:at], *ledger[at + 2 :]], [*ledger, *again]):
             found = faults(audited(PLAYED.stored, other))
             assert pair[0].version in {version for _, version in found}
@@ -410,7 +427,7 @@ def test_a_missing_or_repeated_transfer_is_named() -> None:
 
 def test_coins_of_a_free_table_are_found() -> None:
     played = random_match(2, stake_coins=0)
-    entry = PLAYED.ledger[0]._replace(match_id=played.match_id)
+    entry = altered(PLAYED.ledger[0], match_id=played.match_id)
     report = audit(played.stored, match_id=played.match_id, ledger=[entry])
     assert {Kind.STAKE, Kind.ESCROW} & {kind for kind, _ in faults(report)}
     assert ledger_of(played.match_id, played.records) == []

@@ -1,0 +1,85 @@
+"""What a verified transcript proves, and what it does not, in sentences for people."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from domain.audit.findings import Finding, Kind, Severity
+from domain.audit.report import Facts
+from domain.transparency.checkpoint import Checkpoint
+from durak.v1.transcript_pb2 import Transcript
+
+_INTACT: Final = "The records fit their hash chain, from the first to the last."
+_SHUFFLED: Final = "The deck is the one that the promised server seed and the players' seeds give."
+_LEGAL: Final = "Every move, verdict, act of the clock and draw is what the rules allow or demand."
+_SETTLED: Final = "Outcome, places and shares are what the rules give."
+_PAID: Final = "Every coin of the match moved as its events say, and none was left over."
+_IN_TREE: Final = (
+    "The match stands as leaf {index} in the tree of {size} matches that {name} has signed: "
+    "nothing in its records was changed since."
+)
+LIMITS: Final = (
+    "That what a record says was true when it was written: a server can write down any match.",
+    "That the server did not look into the deck, which it knows from its seed, or tell a player.",
+    "That everybody was shown the same tree: compare checkpoints with others, or with a witness.",
+    "That the signing key was in the service's hands alone.",
+)
+"""What no file can prove."""
+_NO_KEY: Final = "That the service vouches for it: no public key was given."
+_NO_CHECKPOINT: Final = "That the service vouches for it: the transcript has no checkpoint."
+_NOT_IN_TREE: Final = "That the service vouches for it: what it signed is not this match."
+_RUNNING: Final = "Anything about the result: the match had not ended."
+_COINS_UNSIGNED: Final = "Ledger entries are not part of the signed tree: they fit the events."
+
+_BYTES: Final = frozenset(
+    (Kind.UNREADABLE, Kind.UNKNOWN_CONTENT, Kind.CHAIN, Kind.MATCH_ID, Kind.VERSION, Kind.FORMAT)
+)
+_DECK: Final = frozenset((Kind.SEED, Kind.SHUFFLE, Kind.FIRST_ATTACKER))
+_RESULT: Final = frozenset((Kind.OUTCOME, Kind.PLACE, Kind.SHARE))
+_COINS: Final = frozenset((Kind.STAKE, Kind.REFUND, Kind.PAYOUT, Kind.ESCROW, Kind.LEDGER))
+_PROOF: Final = frozenset((Kind.CHECKPOINT, Kind.INCLUSION, Kind.FORMAT))
+
+
+def proven(
+    facts: Facts, findings: Iterable[Finding], leaf_index: int, anchor: Checkpoint | None
+) -> tuple[str, ...]:
+    """Return the claims that no fault contradicts: none if the bytes are broken.
+
+    Args:
+        facts: the match as the audit reads it.
+        findings: all findings of the transcript.
+        leaf_index: the match's place in the tree of ``anchor``.
+        anchor: the signed checkpoint whose tree holds the match; None if nothing proves that.
+    """
+    faults = {finding.kind for finding in findings if finding.severity is Severity.FAULT}
+    if faults & _BYTES:
+        return ()
+    claims = [_INTACT]
+    if anchor is not None:
+        claims.append(_IN_TREE.format(index=leaf_index, size=anchor.size, name=anchor.origin))
+    was_dealt = facts.bouts > 0
+    if was_dealt and not faults & _DECK:
+        claims.append(_SHUFFLED)
+    if not faults - _DECK - _RESULT - _COINS - _PROOF:
+        claims.append(_LEGAL)
+    if facts.is_ended and not faults - _COINS - _PROOF:
+        claims.append(_SETTLED)
+    if not faults - _PROOF and facts.stake_coins:
+        claims.append(_PAID)
+    return tuple(claims)
+
+
+def not_proven(
+    facts: Facts, transcript: Transcript, anchor: Checkpoint | None, *, has_key: bool
+) -> tuple[str, ...]:
+    """Return what the transcript leaves unproven, and what no transcript can prove."""
+    gaps = []
+    if anchor is None:
+        if not transcript.checkpoint:
+            gaps.append(_NO_CHECKPOINT)
+        else:
+            gaps.append(_NOT_IN_TREE if has_key else _NO_KEY)
+    if not facts.is_ended:
+        gaps.append(_RUNNING)
+    if transcript.ledger:
+        gaps.append(_COINS_UNSIGNED)
+    return (*gaps, *LIMITS)

@@ -84,7 +84,7 @@ async def retry(timeout_seconds: float, operation: Callable[[], Awaitable[Result
             if is_lost(error) or isinstance(error, TRANSIENT):
                 if not await backoff.wait():
                     raise unavailable(error) from error
-            elif isinstance(error, asyncpg.PostgresError):
+            elif isinstance(error, (asyncpg.PostgresError, asyncpg.InterfaceError)):
                 raise refused(error) from error
             else:
                 raise

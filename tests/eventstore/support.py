@@ -1,4 +1,4 @@
-"""Streams as the tests write and check them."""
+"""Helpers that write streams and check them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import asyncpg
 
 from eventstore import Append, EventStore, Head, first_hash, verify_chain
 
-PATIENCE_S = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
 @dataclass
 class Writer:
-    """Someone who appends to one stream and knows its head."""
+    """Appends to one stream and keeps its head."""
 
     store: EventStore
     stream_id: UUID = field(default_factory=uuid4)
@@ -43,7 +43,7 @@ class Writer:
 
 
 async def assert_whole(store: EventStore, stream_id: UUID) -> list[bytes]:
-    """Versions from 1 without gaps, the chain right, the head as recorded; the records."""
+    """Check the versions, the hash chain and the head of a stream, and return its records."""
     stored = await store.read(stream_id)
     assert [record.version for record in stored] == list(range(1, len(stored) + 1))
     head_hash = verify_chain(stream_id, [(record.record, record.hash) for record in stored])
@@ -52,10 +52,10 @@ async def assert_whole(store: EventStore, stream_id: UUID) -> list[bytes]:
 
 
 async def until(condition: Callable[[], Awaitable[object]]) -> None:
-    """Ask again and again until the answer is yes; fail after PATIENCE_S."""
-    deadline = time.monotonic() + PATIENCE_S
+    """Wait until the condition is true. Fail after TIMEOUT_SECONDS."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not await condition():
-        assert time.monotonic() < deadline, "what the test waits for does not happen"
+        assert time.monotonic() < deadline, "the condition did not become true"
         await asyncio.sleep(0.005)
 
 
@@ -74,7 +74,7 @@ async def blocked(connection: asyncpg.Connection[asyncpg.Record], count: int = 1
 
 @contextmanager
 def server_folder() -> Iterator[Path]:
-    """A folder that Postgres' own user can reach, for a server of one test's own."""
+    """A folder for the server of one test. The account that runs PostgreSQL can reach it."""
     with tempfile.TemporaryDirectory(prefix="durak-test-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)

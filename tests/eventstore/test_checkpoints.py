@@ -1,4 +1,4 @@
-"""The tree as the store keeps it: turns are one at a time and whole, nothing is ever changed."""
+"""The stored tree: updates are exclusive and atomic, and no row is ever changed."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ async def matches(store: EventStore, status: int, count: int) -> list[UUID]:
     return sorted(made)
 
 
-async def number(update: TreeUpdate) -> int:
-    """Give what waits its leaves, with hashes that stand for nothing."""
+async def grow(update: TreeUpdate) -> int:
+    """Add the pending leaves, with hashes that mean nothing."""
     ended = await update.find_pending(ENDED, 100)
     await update.add(ended, [(0, update.tree_size + at, HASH) for at in range(len(ended))])
     await update.add_head(f"a tree of {update.tree_size}")
     return len(ended)
 
 
-async def test_ended_matches_get_a_leaf_each_once(store: EventStore) -> None:
+async def test_each_ended_match_gets_one_leaf(store: EventStore) -> None:
     await matches(store, PLAYING, 3)
     first = await matches(store, ENDED, 4)
-    assert await store.checkpoints.update(number) == 4
+    assert await store.checkpoints.update(grow) == 4
     second = await matches(store, ENDED, 2)
-    assert await store.checkpoints.update(number) == 2
-    assert await store.checkpoints.update(number) == 0
+    assert await store.checkpoints.update(grow) == 2
+    assert await store.checkpoints.update(grow) == 0
 
     for index, match_id in enumerate(first + second):
         leaf = await store.checkpoints.read_leaf(match_id)
@@ -56,12 +56,12 @@ async def test_ended_matches_get_a_leaf_each_once(store: EventStore) -> None:
     assert await store.checkpoints.read_nodes(keys) == {(0, 0): HASH, (0, 5): HASH}
 
 
-async def test_the_newest_head_and_that_of_a_size(store: EventStore) -> None:
+async def test_the_newest_head_and_the_head_of_a_size(store: EventStore) -> None:
     assert await store.checkpoints.read_latest_head() is None
     await store.checkpoints.update(lambda update: update.add_head("empty"))
     await store.checkpoints.update(lambda update: update.add_head("empty, with another key"))
     await matches(store, ENDED, 1)
-    await store.checkpoints.update(number)
+    await store.checkpoints.update(grow)
     latest = await store.checkpoints.read_latest_head()
     assert latest is not None
     assert (latest.tree_size, latest.note) == (1, "a tree of 1")
@@ -71,59 +71,57 @@ async def test_the_newest_head_and_that_of_a_size(store: EventStore) -> None:
     assert await store.checkpoints.read_head(7) is None
 
 
-async def test_one_turn_at_a_time(store: EventStore, database: Database) -> None:
+async def test_one_update_at_a_time(store: EventStore, database: Database) -> None:
     await matches(store, ENDED, 2)
     inside, go = asyncio.Event(), asyncio.Event()
 
     async def slowly(update: TreeUpdate) -> int:
         inside.set()
         await go.wait()
-        return await number(update)
+        return await grow(update)
 
     async with await EventStore.open(database.app_dsn) as other:
         first = asyncio.create_task(store.checkpoints.update(slowly))
         await inside.wait()
-        assert await other.checkpoints.update(number) is None
+        assert await other.checkpoints.update(grow) is None
         go.set()
         assert await first == 2
-        assert await other.checkpoints.update(number) == 0
+        assert await other.checkpoints.update(grow) == 0
 
 
-async def test_a_turn_that_fails_leaves_nothing(store: EventStore) -> None:
+async def test_a_failed_update_is_rolled_back(store: EventStore) -> None:
     [match_id] = await matches(store, ENDED, 1)
 
     async def break_off(update: TreeUpdate) -> None:
-        await number(update)
+        await grow(update)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await store.checkpoints.update(break_off)
     assert await store.checkpoints.read_latest_head() is None
     assert await store.checkpoints.read_leaf(match_id) is None
-    assert await store.checkpoints.update(number) == 1
+    assert await store.checkpoints.update(grow) == 1
 
 
-async def test_a_lobby_that_was_made_anew_gives_no_second_leaf(
-    store: EventStore, database: Database
-) -> None:
+async def test_a_rebuilt_lobby_gives_no_second_leaf(store: EventStore, database: Database) -> None:
     [match_id] = await matches(store, ENDED, 1)
-    await store.checkpoints.update(number)
+    await store.checkpoints.update(grow)
     owner = await asyncpg.connect(database.owner_dsn)
     await owner.execute("DELETE FROM matches")
     await owner.close()
     await store.lobby.put_rows([(match_id, 2, LobbyRow(ENDED, OPENED, b""))])
-    assert await store.checkpoints.update(number) == 0
+    assert await store.checkpoints.update(grow) == 0
     assert await store.checkpoints.read_size() == 1
     assert await store.checkpoints.update(lambda update: update.find_pending(ENDED, 10)) == []
 
 
 @pytest.mark.parametrize("table", ["tree_leaves", "tree_nodes", "checkpoints"])
 @pytest.mark.parametrize("change", ["DELETE FROM {}", "TRUNCATE {}", "UPDATE {} SET {} = {}"])
-async def test_nothing_is_changed_or_dropped(
+async def test_no_row_can_be_changed_or_deleted(
     store: EventStore, database: Database, table: str, change: str
 ) -> None:
     await matches(store, ENDED, 1)
-    await store.checkpoints.update(number)
+    await store.checkpoints.update(grow)
     column = {"tree_leaves": "version", "tree_nodes": "level", "checkpoints": "number"}[table]
     statement = change.format(table, column, column)
     for dsn in (database.app_dsn, database.owner_dsn):

@@ -1,4 +1,4 @@
-"""Disputes as the store keeps them: appended under a guard, listed, with the coins they move."""
+"""Stored disputes: guarded appends, lists, and corrections of coins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPEN, UPHELD = 1, 3
 
 @dataclass
 class Dispute:
-    """Who appends to one dispute and knows its head."""
+    """Appends to one dispute and keeps its head."""
 
     store: EventStore
     match_id: UUID = field(default_factory=uuid4)
@@ -52,7 +52,7 @@ class Dispute:
         self.version, self.link = version, link
 
 
-async def test_a_dispute_is_a_chain_of_its_own(store: EventStore) -> None:
+async def test_a_dispute_has_its_own_chain(store: EventStore) -> None:
     dispute = Dispute(store)
     await dispute.add(b"opened")
     await dispute.add(b"ruled", UPHELD)
@@ -62,10 +62,10 @@ async def test_a_dispute_is_a_chain_of_its_own(store: EventStore) -> None:
         link = sha256(link + record).digest()
         assert stored[version - 1] == (version, record, link)
     assert await store.disputes.read(uuid4()) == []
-    assert await store.read(dispute.dispute_id) == []  # it is no match
+    assert await store.read(dispute.dispute_id) == []  # not a match
 
 
-async def test_the_first_to_add_a_version_wins(store: EventStore) -> None:
+async def test_one_of_several_concurrent_appends_is_stored(store: EventStore) -> None:
     dispute = Dispute(store)
     await dispute.add(b"opened")
     rivals = [Dispute(store, dispute.match_id, dispute_id=dispute.dispute_id) for _ in range(4)]
@@ -82,7 +82,7 @@ async def test_the_first_to_add_a_version_wins(store: EventStore) -> None:
     assert listed.summary == stored[1].record == b"ruled %d" % winner
 
 
-async def test_no_gap_and_no_other_chain(store: EventStore) -> None:
+async def test_an_append_after_a_gap_or_another_hash_conflicts(store: EventStore) -> None:
     dispute = Dispute(store)
     dispute.version = 1
     with pytest.raises(VersionConflict) as conflict:
@@ -95,7 +95,7 @@ async def test_no_gap_and_no_other_chain(store: EventStore) -> None:
         await dispute.add(b"after another first")
 
 
-async def test_lists_newest_first_by_every_filter(store: EventStore) -> None:
+async def test_lists_are_newest_first_with_every_filter(store: EventStore) -> None:
     match_id = uuid4()
     made = []
     for number in range(6):
@@ -155,7 +155,7 @@ async def test_a_ruling_moves_coins_with_its_record(store: EventStore) -> None:
         ({"anna": 0}, LedgerMismatch),
     ],
 )
-async def test_coins_that_cannot_move_leave_no_record(
+async def test_a_failed_correction_stores_no_record(
     store: EventStore, corrections: dict[str, int], error: type[Exception]
 ) -> None:
     for player in ("anna", "boris"):
@@ -171,7 +171,7 @@ async def test_coins_that_cannot_move_leave_no_record(
     assert (await store.ledger.check()).holds
 
 
-async def test_corrections_that_do_not_add_up_show_in_the_check(
+async def test_the_ledger_check_finds_corrections_that_do_not_sum_to_zero(
     store: EventStore, database: Database
 ) -> None:
     for player in ("anna", "boris"):
@@ -182,7 +182,7 @@ async def test_corrections_that_do_not_add_up_show_in_the_check(
     await execute(
         database.owner_dsn,
         "ALTER TABLE transfers DISABLE TRIGGER USER",
-        "UPDATE transfers SET coins = 8 WHERE kind = 6",
+        f"UPDATE transfers SET coins = 8 WHERE kind = {TransferKind.CORRECTION_IN.value}",
     )
     check = await store.ledger.check()
     assert check.wrong_matches == [dispute.dispute_id]
@@ -190,7 +190,9 @@ async def test_corrections_that_do_not_add_up_show_in_the_check(
 
 
 @pytest.mark.parametrize("change", ["DELETE FROM {}", "TRUNCATE {}", "UPDATE {} SET version = 7"])
-async def test_nothing_is_edited(store: EventStore, database: Database, change: str) -> None:
+async def test_no_record_can_be_changed_or_deleted(
+    store: EventStore, database: Database, change: str
+) -> None:
     await Dispute(store).add(b"opened")
     for dsn in (database.app_dsn, database.owner_dsn):
         connection = await asyncpg.connect(dsn)

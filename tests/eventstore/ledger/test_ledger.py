@@ -18,7 +18,7 @@ from eventstore.ledger.transfers import Balance, TransferKind
 from tests.conftest import Database
 from tests.eventstore.support import Writer, assert_whole, until
 
-ISSUE, STAKE, VOID, POST, PAYOUT, CORRECTION_IN, CORRECTION_OUT = TransferKind
+ISSUE, STAKE, REFUND, POST, PAYOUT, CORRECTION_IN, CORRECTION_OUT = TransferKind
 
 
 class Table(Writer):
@@ -54,7 +54,7 @@ async def test_an_account_opens_once_with_its_opening_balance(store: EventStore)
     await assert_conserved(store, issued=1000)
 
 
-async def test_a_grant_is_issued_once_however_often_it_is_tried(store: EventStore) -> None:
+async def test_a_repeated_grant_is_issued_once(store: EventStore) -> None:
     grant_id = uuid4()
     for _ in range(3):
         assert await store.ledger.grant(grant_id, "ann", 70, "operator") == (70, 0)
@@ -100,7 +100,7 @@ async def test_R12_2_without_enough_coins_the_seat_is_refused_and_nothing_moves(
     assert (refused.value.player, refused.value.available, refused.value.needed) == (
         player, had, 40,
     )  # fmt: skip
-    assert player not in str(refused.value)  # errors are logged, and names are not
+    assert player not in str(refused.value)  # errors are logged, and names must not be
     assert await assert_whole(store, table.stream_id) == [b"0 moves"]
     assert await store.ledger.read_balance(player) == (had, 0)
     assert await store.ledger.list_transfers_of(table.stream_id) == []
@@ -108,7 +108,7 @@ async def test_R12_2_without_enough_coins_the_seat_is_refused_and_nothing_moves(
     await assert_conserved(store, issued=39)
 
 
-async def test_one_without_coins_refuses_all_seats_of_a_rematch(store: EventStore) -> None:
+async def test_a_rematch_is_refused_if_one_player_lacks_coins(store: EventStore) -> None:
     await open_accounts(store, 100, "ann", "bob")
     table = Table(store)
     with pytest.raises(InsufficientCoins):
@@ -149,7 +149,7 @@ async def test_R12_5_a_draw_gives_the_stakes_back(store: EventStore) -> None:
 
     assert await balances(store, ["ann", "bob"]) == [(100, 0), (100, 0)]
     made = await store.ledger.list_transfers_of(table.stream_id)
-    assert [(t.kind, t.player) for t in made[2:]] == [(VOID, "ann"), (VOID, "bob")]
+    assert [(t.kind, t.player) for t in made[2:]] == [(REFUND, "ann"), (REFUND, "bob")]
     await assert_conserved(store, issued=200)
 
 
@@ -184,7 +184,7 @@ async def test_R3_0_a_seat_given_up_returns_its_stake_and_can_be_taken_again(
     ],
     ids=repr,
 )
-async def test_R12_8_what_would_make_or_lose_coins_is_refused(
+async def test_R12_8_a_move_that_creates_or_loses_coins_is_refused(
     store: EventStore, move: CoinMove
 ) -> None:
     await open_accounts(store, 100, "ann", "bob", "eve")
@@ -197,7 +197,7 @@ async def test_R12_8_what_would_make_or_lose_coins_is_refused(
     await assert_conserved(store, issued=300)
 
 
-async def test_C21_a_refund_happens_once_however_often_it_is_tried(store: EventStore) -> None:
+async def test_C21_a_repeated_refund_happens_once(store: EventStore) -> None:
     await open_accounts(store, 100, "ann", "bob")
     table = Table(store)
     await table.move(TakeStake("ann", 30), TakeStake("bob", 30))
@@ -209,7 +209,7 @@ async def test_C21_a_refund_happens_once_however_often_it_is_tried(store: EventS
     assert Counter(type(result) for result in results) == {Head: 1, VersionConflict: 5}
     await table.catch_up()
     with pytest.raises(LedgerMismatch):
-        await table.move(*moves)  # as another command: there is nothing left to refund
+        await table.move(*moves)  # another command: no stake is left
     assert await balances(store, ["ann", "bob"]) == [(100, 0), (100, 0)]
     await assert_conserved(store, issued=200)
 
@@ -225,8 +225,8 @@ async def test_C19_two_seats_at_once_with_coins_for_one(store: EventStore) -> No
     await assert_conserved(store, issued=50)
 
 
-async def test_tables_whose_players_cross_do_not_block_each_other(database: Database) -> None:
-    """Everybody against everybody, from two replicas, in every order of seats."""
+async def test_matches_that_share_players_do_not_deadlock(database: Database) -> None:
+    """All players at many tables, from two replicas, in every order of seats."""
     players = ["ann", "bob", "carl", "dora"]
     async with (
         await EventStore.open(database.app_dsn) as one,
@@ -248,7 +248,7 @@ async def test_tables_whose_players_cross_do_not_block_each_other(database: Data
         await assert_conserved(one, issued=4000)
 
 
-async def test_a_command_that_lost_the_race_moves_no_coins(store: EventStore) -> None:
+async def test_a_conflicting_append_moves_no_coins(store: EventStore) -> None:
     await open_accounts(store, 100, "ann")
     table = Table(store)
     stale = table.command(b"too late")
@@ -273,11 +273,11 @@ async def test_transfers_are_paged_newest_first_with_the_balance_after_each(
         found.extend((each.number, each.kind, each.available_after) for each in page)
         before = page[-1].number
     assert [number for number, _, _ in found] == list(range(11, 0, -1))
-    assert found[-3:] == [(3, VOID, 100), (2, STAKE, 90), (1, ISSUE, 100)]
+    assert found[-3:] == [(3, REFUND, 100), (2, STAKE, 90), (1, ISSUE, 100)]
 
 
 async def test_a_lost_answer_moves_the_coins_once(own_postgres: EmbeddedPostgres) -> None:
-    """The commit is on disk and waits for a standby that there is not; its connection is cut."""
+    """The commit is on disk and waits for a missing standby. Then its connection is cut."""
     async with await EventStore.open(own_postgres.app_dsn()) as store:
         await open_accounts(store, 100, "ann")
         table = Table(store)
@@ -291,7 +291,7 @@ async def test_a_lost_answer_moves_the_coins_once(own_postgres: EmbeddedPostgres
             async def cut_one() -> bool:
                 nonlocal taking, cut
                 if taking is not None and taking.done() and not cut:
-                    await table.move(ReturnStake("ann"))  # the setting is not heeded yet
+                    await table.move(ReturnStake("ann"))  # the setting has no effect yet
                     taking = None
                 if taking is None:
                     taking = asyncio.create_task(table.move(TakeStake("ann", 60)))
@@ -323,8 +323,8 @@ async def test_killed_postgres_leaves_no_coin_lost_doubled_or_stuck(
     ) as store:
         await open_accounts(store, 1000, *players)
 
-        async def insist(table: Table, *moves: CoinMove) -> None:
-            """Try the same command until it is known to be in the log."""
+        async def store_surely(table: Table, *moves: CoinMove) -> None:
+            """Repeat the same command until it is known to be in the log."""
             target = table.head.version + 1
             while table.head.version < target:
                 try:
@@ -338,10 +338,10 @@ async def test_killed_postgres_leaves_no_coin_lost_doubled_or_stuck(
             while not stopped.is_set():
                 first, second = shuffle.sample(players, 2)
                 table = Table(store)
-                await insist(table, TakeStake(first, 5))
-                await insist(table, TakeStake(second, 5))
+                await store_surely(table, TakeStake(first, 5))
+                await store_surely(table, TakeStake(second, 5))
                 won = shuffle.random() < 0.5
-                await insist(table, Settle({first: 10} if won else {first: 5, second: 5}))
+                await store_surely(table, Settle({first: 10} if won else {first: 5, second: 5}))
                 assert await store.ledger.read_pending_stakes(table.stream_id) == {}
                 played += 1
 

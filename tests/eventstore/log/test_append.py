@@ -31,7 +31,7 @@ async def one_batcher(database: Database) -> AsyncIterator[EventStore]:
         yield opened
 
 
-async def test_records_come_back_as_they_went_in(store: EventStore) -> None:
+async def test_records_are_read_as_they_were_stored(store: EventStore) -> None:
     writer = Writer(store)
     await writer.add(b"one")
     await writer.add(b"two", b"", b"\x00\xff" * 1000)
@@ -44,7 +44,7 @@ async def test_records_come_back_as_they_went_in(store: EventStore) -> None:
 
 
 @pytest.mark.parametrize("expected", [0, 1, 3, 7])
-async def test_only_the_current_version_is_let_in(store: EventStore, expected: int) -> None:
+async def test_an_append_at_another_version_conflicts(store: EventStore, expected: int) -> None:
     writer = Writer(store)
     await writer.add(b"one", b"two")
 
@@ -55,14 +55,14 @@ async def test_only_the_current_version_is_let_in(store: EventStore, expected: i
     assert await assert_whole(store, writer.stream_id) == [b"one", b"two"]
 
 
-async def test_a_stream_that_does_not_exist_has_no_version_one(store: EventStore) -> None:
+async def test_an_append_to_a_missing_stream_conflicts(store: EventStore) -> None:
     stream_id = uuid4()
     with pytest.raises(VersionConflict) as conflict:
         await store.append(Append(stream_id, 1, first_hash(stream_id), [b"x"]))
     assert conflict.value.actual == 0
 
 
-async def test_a_diverged_copy_of_the_stream_is_refused(store: EventStore) -> None:
+async def test_an_append_with_another_head_hash_is_refused(store: EventStore) -> None:
     writer = Writer(store)
     await writer.add(b"one")
     with pytest.raises(ChainMismatch):
@@ -70,7 +70,7 @@ async def test_a_diverged_copy_of_the_stream_is_refused(store: EventStore) -> No
     assert await assert_whole(store, writer.stream_id) == [b"one"]
 
 
-async def test_appends_that_wait_together_are_one_transaction_and_conflicts_stay_their_own(
+async def test_waiting_appends_share_a_transaction_and_conflicts_fail_alone(
     one_batcher: EventStore, raw: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     first = Writer(one_batcher)
@@ -78,8 +78,8 @@ async def test_appends_that_wait_together_are_one_transaction_and_conflicts_stay
     writers = [Writer(one_batcher) for _ in range(7)]
     for writer in writers[:4]:
         await writer.add(b"one")
-    for writer in (writers[1], writers[5]):  # stale: one on an old stream, one on a new
-        await one_batcher.append(writer.command(b"somebody else"))
+    for writer in (writers[1], writers[5]):  # now stale: an old stream and a new one
+        await one_batcher.append(writer.command(b"another writer"))
 
     async with raw.transaction():
         await raw.execute("SELECT FROM streams WHERE stream_id = $1 FOR UPDATE", first.stream_id)
@@ -100,7 +100,7 @@ async def test_appends_that_wait_together_are_one_transaction_and_conflicts_stay
     assert len(stored_by) == 1
 
 
-async def test_one_append_that_the_database_refuses_does_not_fail_the_others(
+async def test_an_append_that_the_database_refuses_fails_alone(
     one_batcher: EventStore, raw: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     await raw.execute("ALTER TABLE events ADD CHECK (record <> 'poison')")
@@ -121,7 +121,7 @@ async def test_one_append_that_the_database_refuses_does_not_fail_the_others(
     assert [len(await assert_whole(one_batcher, w.stream_id)) for w in writers] == [1, 1, 0, 1, 1]
 
 
-async def test_commands_on_one_stream_waiting_together_are_taken_one_by_one(
+async def test_one_of_several_waiting_appends_to_a_version_is_stored(
     store: EventStore,
 ) -> None:
     writer = Writer(store)
@@ -132,7 +132,7 @@ async def test_commands_on_one_stream_waiting_together_are_taken_one_by_one(
     assert len(await assert_whole(store, writer.stream_id)) == 1
 
 
-async def test_a_caller_that_is_cancelled_does_not_harm_the_batch(
+async def test_a_cancelled_caller_does_not_affect_its_batch(
     one_batcher: EventStore, raw: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     locked, under_way, waiting, other = (Writer(one_batcher) for _ in range(4))
@@ -151,8 +151,10 @@ async def test_a_caller_that_is_cancelled_does_not_harm_the_batch(
         False, True, True, False,
     ]  # fmt: skip
     assert await assert_whole(one_batcher, locked.stream_id) == [b"one", b"x"]
-    assert await assert_whole(one_batcher, under_way.stream_id) == [b"x"]  # it was sent already
-    assert await assert_whole(one_batcher, waiting.stream_id) == []  # it was not
+    assert await assert_whole(one_batcher, under_way.stream_id) == [
+        b"x"
+    ]  # sent before the cancellation
+    assert await assert_whole(one_batcher, waiting.stream_id) == []  # not sent
     assert await assert_whole(one_batcher, other.stream_id) == [b"x"]
 
 
@@ -184,16 +186,14 @@ async def test_a_full_queue_refuses_at_once_and_recovers(
         Append(uuid4(), 0, bytes(31), [b""]),
         Append(uuid4(), 0, bytes(32), [b""], lobby=LobbyRow(1, NOW, bytes(20_000))),
     ],
-    ids=["no record", "too many", "too big", "no such version", "no hash", "summary too big"],
+    ids=["no record", "too many", "too big", "negative version", "short hash", "summary too big"],
 )
-async def test_what_exceeds_a_limit_is_refused_before_it_is_sent(
-    store: EventStore, command: Append
-) -> None:
+async def test_an_append_beyond_a_limit_is_refused(store: EventStore, command: Append) -> None:
     with pytest.raises(ValueError, match=r"an append|a record|a lobby"):
         await store.append(command)
 
 
-async def test_due_follows_the_append_that_sets_it(store: EventStore) -> None:
+async def test_an_append_sets_the_deadline_of_its_stream(store: EventStore) -> None:
     writer = Writer(store)
     for due_at in (NOW, UNCHANGED):
         append = writer.command(b"x")
@@ -203,7 +203,7 @@ async def test_due_follows_the_append_that_sets_it(store: EventStore) -> None:
     assert await store.read_due(NOW - timedelta(seconds=1), 10) == []
     assert await store.read_due(NOW, 10) == [(writer.stream_id, 2, NOW)]
 
-    assert not await store.reschedule(writer.stream_id, 1, None)  # somebody appended meanwhile
+    assert not await store.reschedule(writer.stream_id, 1, None)  # not the current version
     assert await store.reschedule(writer.stream_id, 2, NOW + timedelta(hours=1))
     assert await store.read_due(NOW, 10) == []
 
@@ -211,7 +211,7 @@ async def test_due_follows_the_append_that_sets_it(store: EventStore) -> None:
     assert await store.read_due(NOW + timedelta(days=9), 10) == []
 
 
-async def test_a_refused_append_sets_nothing_beside_the_log(store: EventStore) -> None:
+async def test_a_rejected_append_changes_neither_deadline_nor_lobby(store: EventStore) -> None:
     writer = Writer(store)
     await store.append(
         Append(writer.stream_id, 0, writer.head.hash, [b"x"], NOW, LobbyRow(1, NOW, b"s", ("ann",)))
@@ -225,7 +225,7 @@ async def test_a_refused_append_sets_nothing_beside_the_log(store: EventStore) -
     assert (listed.status, listed.summary, listed.version) == (1, b"s", 1)
 
 
-async def test_closing_finishes_what_waits(database: Database) -> None:
+async def test_close_stores_the_waiting_appends(database: Database) -> None:
     store = await EventStore.open(database.app_dsn)
     writers = [Writer(store) for _ in range(50)]
     adding = [asyncio.create_task(writer.add(b"x")) for writer in writers]
@@ -236,7 +236,7 @@ async def test_closing_finishes_what_waits(database: Database) -> None:
         await writers[0].add(b"y")
 
 
-async def test_all_streams_are_read_whole_whatever_the_page(database: Database) -> None:
+async def test_read_all_yields_whole_streams_for_any_page_size(database: Database) -> None:
     async with await EventStore.open(database.app_dsn, Limits(page_rows_max=3)) as store:
         writers = sorted((Writer(store) for _ in range(9)), key=lambda writer: writer.stream_id)
         for size, writer in enumerate(writers, start=1):

@@ -1,4 +1,4 @@
-"""The log cannot be changed: the service lacks the right, and a trigger binds the owner too."""
+"""The log cannot be changed: the service lacks the right, and a trigger stops the owner."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_the_service_has_no_right_to_change_the_log(
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_the_owner_is_stopped_by_a_trigger(
+async def test_a_trigger_stops_the_owner(
     database: Database, store: EventStore, change: str
 ) -> None:
     writer = Writer(store)
@@ -54,10 +54,12 @@ async def test_the_owner_is_stopped_by_a_trigger(
     assert await assert_whole(store, writer.stream_id) == [b"one", b"two"]
 
 
-async def test_a_store_opened_as_the_owner_steps_down(database: Database) -> None:
+async def test_a_store_opened_as_the_owner_has_only_the_rights_of_the_service(
+    database: Database,
+) -> None:
     async with await EventStore.open(database.owner_dsn) as store:
         await Writer(store).add(b"one")
-        connection = await store._connect_batcher()  # noqa: SLF001 - the rights of the real connections
+        connection = await store._connect_batcher()  # noqa: SLF001 - tests the rights of the real connections
         try:
             assert await connection.fetchval("SELECT current_user") == "durak_app"
             with pytest.raises(asyncpg.InsufficientPrivilegeError, match="permission denied"):
@@ -66,7 +68,7 @@ async def test_a_store_opened_as_the_owner_steps_down(database: Database) -> Non
             await connection.close()
 
 
-async def test_R12_8_no_balance_falls_below_zero_whoever_writes(
+async def test_R12_8_the_owner_cannot_write_a_negative_balance(
     database: Database, store: EventStore
 ) -> None:
     await store.ledger.open_account("ann", 10)
@@ -79,7 +81,7 @@ async def test_R12_8_no_balance_falls_below_zero_whoever_writes(
         await connection.close()
 
 
-async def test_the_check_finds_a_balance_that_was_tampered_with(
+async def test_the_ledger_check_finds_a_changed_balance(
     database: Database, store: EventStore
 ) -> None:
     await store.ledger.open_account("ann", 10)

@@ -31,7 +31,7 @@ def chain(*records: bytes) -> list[tuple[bytes, bytes]]:
     return pairs
 
 
-def test_verify_gives_the_head() -> None:
+def test_verify_chain_returns_the_head() -> None:
     pairs = chain(b"a", b"b", b"c")
     assert verify_chain(MATCH, pairs) == pairs[-1][1]
     assert verify_chain(MATCH, []) == first_hash(MATCH)
@@ -48,7 +48,7 @@ def test_verify_gives_the_head() -> None:
     ],
     ids=["a record changed", "one removed", "two swapped", "one doubled", "a hash changed"],
 )
-def test_verify_names_the_first_version_that_does_not_fit(changed, broken_at: int) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_verify_chain_names_the_first_broken_version(changed, broken_at: int) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     with pytest.raises(ChainBroken) as broken:
         verify_chain(MATCH, changed(chain(b"a", b"b", b"c")))
     assert broken.value.version == broken_at

@@ -1,4 +1,4 @@
-"""Two replicas on one database: who comes second decides anew; nothing is lost or doubled."""
+"""Two replicas on one database: the second writer decides again; no record is lost or doubled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conftest import Database
 from tests.eventstore.support import Writer, assert_whole, blocked
 
 
-async def test_two_stores_on_the_same_streams_lose_and_double_nothing(database: Database) -> None:
+async def test_two_stores_on_the_same_streams_lose_and_double_no_record(database: Database) -> None:
     async with (
         await EventStore.open(database.app_dsn) as one,
         await EventStore.open(database.app_dsn) as two,
@@ -50,10 +50,10 @@ async def test_two_stores_on_the_same_streams_lose_and_double_nothing(database: 
         assert conflicts > 0
 
 
-async def test_batches_that_lock_the_same_rows_the_other_way_round_both_end(
+async def test_a_batch_survives_a_deadlock(
     database: Database,
 ) -> None:
-    """A foreign transaction takes two rows against the order of batches: a true deadlock."""
+    """Another transaction locks two rows against the order of batches: a real deadlock."""
     async with await EventStore.open(database.app_dsn) as store:
         low, high = sorted(
             (
@@ -61,29 +61,29 @@ async def test_batches_that_lock_the_same_rows_the_other_way_round_both_end(
                 for w in (Writer(store), Writer(store))
             ),
             key=lambda writer: writer.stream_id,
-        )  # even ids: both go by the same lane
+        )  # even ids: both use the same batcher
         await asyncio.gather(low.add(b"one"), high.add(b"one"))
-        foreign = await asyncpg.connect(database.owner_dsn)
+        other = await asyncpg.connect(database.owner_dsn)
         watcher = await asyncpg.connect(database.owner_dsn)
         try:
             lock = "SELECT FROM streams WHERE stream_id = $1 FOR UPDATE"
-            transaction = foreign.transaction()
+            transaction = other.transaction()
             await transaction.start()
-            await foreign.execute("SET LOCAL deadlock_timeout = '60s'")  # the batch is the victim
-            await foreign.execute(lock, high.stream_id)
+            await other.execute("SET LOCAL deadlock_timeout = '60s'")  # the batch is the victim
+            await other.execute(lock, high.stream_id)
             adding = asyncio.gather(low.add(b"two"), high.add(b"two"))
             await blocked(watcher)  # the batch holds the low row and waits for the high one
-            await foreign.execute(lock, low.stream_id)
+            await other.execute(lock, low.stream_id)
             await transaction.rollback()
             await adding
         finally:
-            await foreign.close()
+            await other.close()
             await watcher.close()
         for writer in (low, high):
             assert await assert_whole(store, writer.stream_id) == [b"one", b"two"]
 
 
-async def test_two_creations_at_once_make_one_stream(database: Database) -> None:
+async def test_of_two_concurrent_first_appends_one_is_stored(database: Database) -> None:
     async with (
         await EventStore.open(database.app_dsn) as one,
         await EventStore.open(database.app_dsn) as two,

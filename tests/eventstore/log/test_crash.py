@@ -1,4 +1,4 @@
-"""What was acknowledged outlives the server, exactly once."""
+"""Acknowledged appends survive a killed server, exactly once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def kill(server: EmbeddedPostgres) -> None:
 
 
 class Load:
-    """Appenders that never stop, and what was acknowledged to them."""
+    """Tasks that append until they are stopped, and the appends that were acknowledged."""
 
     def __init__(self, store: EventStore, appenders: int) -> None:
         self.acknowledged: list[tuple[UUID, int, bytes]] = []
@@ -51,11 +51,11 @@ class Load:
         try:
             return await writer.add(record)
         except StoreUnavailable:
-            self.failures["unavailable"] += 1  # nothing was stored: the same again
+            self.failures["unavailable"] += 1  # nothing was stored: retry
         except AppendOutcomeUnknown:
-            self.failures["unknown"] += 1  # may be stored: the guard lets it in once
+            self.failures["unknown"] += 1  # may be stored: the guard stores it once
         except VersionConflict:
-            # Nobody else writes to this stream: the append whose outcome was unknown is there.
+            # No other task writes to this stream: the append with the unknown outcome was stored.
             await writer.catch_up()
             stored = await writer.store.read(writer.stream_id, writer.head.version - 1)
             assert [each.record for each in stored] == [record]
@@ -63,7 +63,7 @@ class Load:
         return None
 
     async def more(self, appends: int) -> None:
-        """Wait until that many more are acknowledged."""
+        """Wait until this many further appends are acknowledged."""
         goal = len(self.acknowledged) + appends
 
         async def reached() -> bool:
@@ -100,7 +100,7 @@ async def test_killed_postgres_keeps_every_acknowledged_append_exactly_once(
         assert sum(map(len, found.values())) == len(load.acknowledged)
 
 
-async def test_an_outage_longer_than_patience_is_told_and_loses_nothing(
+async def test_an_outage_longer_than_the_retry_timeout_is_reported_and_loses_nothing(
     own_postgres: EmbeddedPostgres,
 ) -> None:
     limits = Limits(retry_timeout_seconds=0.2)
@@ -109,10 +109,10 @@ async def test_an_outage_longer_than_patience_is_told_and_loses_nothing(
         await load.more(500)
         kill(own_postgres)
 
-        async def told() -> bool:
+        async def failed() -> bool:
             return load.failures["unavailable"] > 0
 
-        await until(told)
+        await until(failed)
         await asyncio.to_thread(own_postgres.start)
         await load.more(500)
         await load.stop()
@@ -124,10 +124,10 @@ async def test_an_outage_longer_than_patience_is_told_and_loses_nothing(
 async def commit_without_answer(
     writer: Writer, owner: asyncpg.Connection[asyncpg.Record]
 ) -> tuple[asyncio.Task[Head], Append, int]:
-    """An append that is committed while its caller still waits, and its server process.
+    """Return an append that is committed while its caller waits, and the pid of its session.
 
-    Commits wait for a standby that there is not. The setting takes a moment to be heeded, so there
-    are appends until one waits.
+    Commits wait for a standby that does not exist. The setting takes effect after a moment, so this
+    appends until a commit waits.
     """
     await owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'no_such_standby'")
     await owner.execute("SELECT pg_reload_conf()")
@@ -145,7 +145,7 @@ async def commit_without_answer(
 
 
 def numbered(command: Append) -> list[bytes]:
-    """The records up to and with those of a command of `commit_without_answer`."""
+    """Return all records of the stream up to a command of `commit_without_answer`."""
     return [str(number).encode() for number in range(command.expected_version + 1)]
 
 
@@ -164,7 +164,7 @@ async def test_a_commit_whose_answer_was_lost_is_acknowledged_once(
         assert await assert_whole(store, writer.stream_id) == numbered(command)
 
 
-async def test_when_the_outcome_cannot_be_found_out_the_caller_is_told_so(
+async def test_an_append_reports_an_unknown_outcome(
     own_postgres: EmbeddedPostgres,
 ) -> None:
     limits = Limits(retry_timeout_seconds=0.2)
@@ -177,7 +177,7 @@ async def test_when_the_outcome_cannot_be_found_out_the_caller_is_told_so(
         with pytest.raises(AppendOutcomeUnknown):
             await adding
 
-        with pytest.raises(StoreUnavailable):  # known to be away: told, and nothing is sent
+        with pytest.raises(StoreUnavailable):  # known to be unavailable: one try only
             await Writer(store).add(b"x")
         with pytest.raises(StoreUnavailable):
             await store.ping()

@@ -17,19 +17,19 @@ INSERT = "INSERT INTO events (stream_id, version, record, hash) VALUES ($1, 1, '
 async def collect(
     store: EventStore, wanted: set[UUID], after: int | None = None
 ) -> tuple[dict[UUID, int], int]:
-    """Follow until every wanted stream was told."""
+    """Follow until every wanted stream was reported."""
     seen: dict[UUID, int] = {}
     async with aclosing(store.follow(after)) as tail:
         async for batch in tail:
             for stream_id, version in batch.changes.items():
-                assert version > seen.get(stream_id, 0), "told twice, or backwards"
+                assert version > seen.get(stream_id, 0), "reported twice, or backwards"
                 seen[stream_id] = version
             if wanted <= seen.keys():
                 return seen, batch.position
     raise AssertionError("the tail ended")
 
 
-async def test_the_tail_tells_the_newest_version_of_each_stream(store: EventStore) -> None:
+async def test_the_tail_reports_the_newest_version_of_each_stream(store: EventStore) -> None:
     old, writer, other = Writer(store), Writer(store), Writer(store)
     await old.add(b"before")
     async with aclosing(store.follow()) as tail:
@@ -38,7 +38,7 @@ async def test_the_tail_tells_the_newest_version_of_each_stream(store: EventStor
         await writer.add(b"one", b"two", b"three")
         await other.add(b"one")
     seen, end = await collect(store, {writer.stream_id, other.stream_id}, start.position)
-    # Where a transaction was open elsewhere on the server, the tail starts before it.
+    # If another transaction was open on the server, the tail starts before it.
     seen.pop(old.stream_id, None)
     assert seen == {writer.stream_id: 3, other.stream_id: 1}
 
@@ -56,7 +56,7 @@ async def test_no_event_is_missed_under_load_with_long_transactions(database: Da
         late = [uuid4() for _ in range(60)]
 
         async def long_transactions(mine: list[UUID]) -> AsyncIterator[UUID]:
-            """Write early, commit late, while others overtake."""
+            """Write early and commit late, while other transactions commit."""
             connection = await asyncpg.connect(database.app_dsn)
             try:
                 for stream_id in mine:
@@ -73,7 +73,9 @@ async def test_no_event_is_missed_under_load_with_long_transactions(database: Da
             return {stream_id async for stream_id in long_transactions(mine)}
 
         async def quick(store: EventStore) -> set[UUID]:
-            writers = [Writer(store) for _ in range(40)]  # one event each: none hides another
+            writers = [
+                Writer(store) for _ in range(40)
+            ]  # one event each, so each is reported alone
             for writer in writers:
                 await writer.add(b"x")
             return {writer.stream_id for writer in writers}
@@ -81,32 +83,32 @@ async def test_no_event_is_missed_under_load_with_long_transactions(database: Da
         async with aclosing(two.follow()) as tail:
             start = (await anext(tail)).position
         written: set[UUID] = set(late)
-        following = asyncio.create_task(_follow_until_told_to_stop(two, start))
+        following = asyncio.create_task(_follow_until_last(two, start))
         for streams in await asyncio.gather(
             *(slow(late[i::6]) for i in range(6)),
             *(quick(store) for store in (one, two) for _ in range(10)),
         ):
             written |= streams
         end = Writer(one)
-        await end.add(b"the last of all")
+        await end.add(b"the last record")
         following_seen = await following
         assert following_seen == written | {end.stream_id}
 
 
-async def _follow_until_told_to_stop(store: EventStore, start: int) -> set[UUID]:
+async def _follow_until_last(store: EventStore, start: int) -> set[UUID]:
     seen: set[UUID] = set()
     async with aclosing(store.follow(start)) as tail:
         async for batch in tail:
-            assert not seen & batch.changes.keys(), "told twice"
+            assert not seen & batch.changes.keys(), "reported twice"
             seen |= batch.changes.keys()
             for stream_id in batch.changes:
                 stored = await store.read(stream_id)
-                if stored[-1].record == b"the last of all":
+                if stored[-1].record == b"the last record":
                     return seen
     raise AssertionError("the tail ended")
 
 
-async def test_the_tail_goes_on_after_its_connection_is_cut(
+async def test_the_tail_continues_after_a_lost_connection(
     store: EventStore, database: Database
 ) -> None:
     async with aclosing(store.follow()) as tail:
@@ -120,7 +122,7 @@ async def test_the_tail_goes_on_after_its_connection_is_cut(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-            assert cut >= 4  # two lanes, a reader, the tail
+            assert cut >= 4  # a batcher, two pools, the tail
         finally:
             await owner.close()
         await second.add(b"x")

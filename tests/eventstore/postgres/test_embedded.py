@@ -42,11 +42,11 @@ async def ask(dsn: str, query: str) -> object:
 def wait_until_stopped(postgres: EmbeddedPostgres) -> None:
     deadline = time.monotonic() + 30
     while postgres.status().running:
-        assert time.monotonic() < deadline, "the server goes on without users"
+        assert time.monotonic() < deadline, "the server runs on without users"
         time.sleep(0.01)
 
 
-def test_it_starts_stops_and_starts_again_at_the_same_address(folder: Path) -> None:
+def test_it_restarts_at_the_same_address(folder: Path) -> None:
     with server(folder) as postgres:
         dsn = postgres.owner_dsn()
         asyncio.run(ask(dsn, "CREATE TABLE kept (id integer)"))
@@ -65,7 +65,7 @@ def test_a_second_user_shares_the_server_and_the_last_one_stops_it(folder: Path)
     assert not second.status().running
 
 
-def test_stop_ends_it_for_everyone(folder: Path) -> None:
+def test_stop_stops_the_server_for_all_users(folder: Path) -> None:
     with server(folder) as first, server(folder) as second:
         second.stop()
         assert not first.status().running
@@ -92,7 +92,7 @@ def test_commits_reach_the_disk_and_only_loopback_is_served(folder: Path) -> Non
 
 
 @pytest.mark.parametrize("by_socket", [True, False])
-def test_nobody_gets_in_without_the_password(folder: Path, by_socket: bool) -> None:
+def test_a_connection_needs_the_password(folder: Path, by_socket: bool) -> None:
     with server(folder) as postgres:
         dsn = postgres.app_dsn()
         if not by_socket:
@@ -103,7 +103,7 @@ def test_nobody_gets_in_without_the_password(folder: Path, by_socket: bool) -> N
             asyncio.run(ask(wrong, "SELECT 1"))
 
 
-def test_the_folder_is_closed_to_others(folder: Path) -> None:
+def test_the_folder_is_closed_to_other_accounts(folder: Path) -> None:
     with server(folder) as postgres:
         for path in (folder, folder / "data", folder / "run"):
             assert path.stat().st_mode & 0o077 == 0
@@ -115,7 +115,7 @@ def test_the_folder_is_closed_to_others(folder: Path) -> None:
         postgres.start()
 
 
-def test_data_of_another_major_version_is_refused_with_what_to_do(folder: Path) -> None:
+def test_data_of_another_major_version_is_refused_with_a_remedy(folder: Path) -> None:
     with server(folder) as postgres:
         pass
     (postgres.data / "PG_VERSION").write_text("14\n")
@@ -124,7 +124,7 @@ def test_data_of_another_major_version_is_refused_with_what_to_do(folder: Path) 
     assert not postgres.status().running
 
 
-def test_a_killed_server_is_seen_as_gone_and_starts_again(folder: Path) -> None:
+def test_a_killed_server_is_started_again(folder: Path) -> None:
     with server(folder) as postgres:
         killed = postgres.status().pid
         assert killed is not None
@@ -134,7 +134,7 @@ def test_a_killed_server_is_seen_as_gone_and_starts_again(folder: Path) -> None:
         assert asyncio.run(ask(postgres.app_dsn(), "SELECT 1")) == 1
 
 
-def test_the_server_ends_when_its_only_user_is_killed(folder: Path) -> None:
+def test_the_server_stops_when_its_only_user_is_killed(folder: Path) -> None:
     postgres = server(folder)
     script = (
         "import sys, time; from pathlib import Path; from eventstore import EmbeddedPostgres;"
@@ -153,20 +153,20 @@ def test_the_server_ends_when_its_only_user_is_killed(folder: Path) -> None:
         assert postgres.status().running
 
 
-def test_a_folder_name_too_long_for_a_socket_is_served_on_loopback(folder: Path) -> None:
+def test_a_folder_with_a_long_path_is_served_on_loopback(folder: Path) -> None:
     with server(folder / ("long" * 30)) as postgres:
         assert "host=127.0.0.1" in postgres.app_dsn()
         assert asyncio.run(ask(postgres.app_dsn(), "SELECT 1")) == 1
 
 
-def test_programs_that_are_not_there_are_named() -> None:
+def test_missing_programs_are_named() -> None:
     with pytest.raises(EmbeddedPostgresError, match="no `postgres` program in /nowhere"):
         find_bin_dir(Path("/nowhere"))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server as somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server under another account")
 class TestAsRoot:
-    def test_a_folder_out_of_reach_becomes_a_link_to_one_within(self, folder: Path) -> None:
+    def test_an_unreachable_folder_becomes_a_link_to_a_reachable_one(self, folder: Path) -> None:
         hidden = folder / "home"
         hidden.mkdir(mode=0o700, parents=True)
         folder.chmod(0o700)
@@ -178,17 +178,17 @@ class TestAsRoot:
                 assert asyncio.run(ask(postgres.app_dsn(), "SELECT 1")) == 1
             assert (
                 find_reachable_folder(hidden / "postgres") == real
-            )  # the next start finds it again
+            )  # found again at the next start
         finally:
             subprocess.run(["rm", "-r", real], check=True)
 
-    def test_programs_out_of_reach_are_copied_once(
+    def test_unreachable_programs_are_copied_once(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("eventstore.postgres.binaries.SHARED_ROOT", folder / "shared")
         wheel = find_bin_dir().parents[2]
         if wheel.name != "site-packages":
-            pytest.skip("the programs are not those of the wheel")
+            pytest.skip("the programs do not come from the wheel")
         folder.mkdir(mode=0o755)
         hidden = folder / "hidden"
         hidden.mkdir(mode=0o700)

@@ -3,13 +3,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
-from eventstore import EmbeddedPostgres, EventStore, LobbyRow, migrate
+from eventstore import EmbeddedPostgres, EventStore, migrate
 from eventstore.errors import MigrationError, StoreMisconfigured
 from eventstore.postgres.migrate import Migration, load_migrations
 from tests.conftest import Database, execute
@@ -34,7 +33,7 @@ async def tables(database: Database) -> set[str]:
         await connection.close()
 
 
-async def test_a_fresh_database_gets_all_of_them_once(empty: Database) -> None:
+async def test_a_new_database_gets_all_migrations_once(empty: Database) -> None:
     assert await migrate(empty.owner_dsn) == load_migrations()
     assert await migrate(empty.owner_dsn) == []
     async with await EventStore.open(empty.app_dsn) as store:
@@ -43,15 +42,15 @@ async def test_a_fresh_database_gets_all_of_them_once(empty: Database) -> None:
         assert await assert_whole(store, writer.stream_id) == [b"one"]
 
 
-async def test_services_that_start_at_once_take_turns(empty: Database) -> None:
+async def test_concurrent_migrations_wait_for_each_other(empty: Database) -> None:
     ran = await asyncio.gather(*(migrate(empty.owner_dsn) for _ in range(5)))
     assert sorted(len(each) for each in ran) == [0, 0, 0, 0, len(load_migrations())]
 
 
-async def test_a_changed_file_is_refused_by_name(database: Database) -> None:
+async def test_a_changed_migration_is_refused_by_name(database: Database) -> None:
     first, *others = load_migrations()
     changed = [replace(first, sql=first.sql + "\n-- harmless"), *others]
-    with pytest.raises(MigrationError, match="0001 events was changed"):
+    with pytest.raises(MigrationError, match="0001 log was changed"):
         await migrate(database.owner_dsn, changed)
 
 
@@ -64,7 +63,7 @@ async def test_a_database_of_a_newer_program_is_refused(database: Database) -> N
         await EventStore.open(database.app_dsn)
 
 
-async def test_a_migration_that_fails_leaves_nothing_of_its_run(empty: Database) -> None:
+async def test_a_failed_migration_rolls_back_the_run(empty: Database) -> None:
     broken = [
         Migration(1, "good", "CREATE TABLE good (id integer)"),
         Migration(2, "bad", "CREATE TABLE bad (id integer); SELECT 1/0"),
@@ -74,25 +73,7 @@ async def test_a_migration_that_fails_leaves_nothing_of_its_run(empty: Database)
     assert await tables(empty) == set()
 
 
-async def test_the_store_refuses_a_database_that_was_not_migrated(empty: Database) -> None:
+async def test_the_store_refuses_a_database_without_migrations(empty: Database) -> None:
     await migrate(empty.owner_dsn, [])
-    with pytest.raises(StoreMisconfigured, match="0001 events"):
+    with pytest.raises(StoreMisconfigured, match="0001 log"):
         await EventStore.open(empty.app_dsn)
-
-
-async def test_0006_leaves_the_rows_that_are_there_to_be_made_anew(empty: Database) -> None:
-    await migrate(empty.owner_dsn, load_migrations()[:5])
-    opened_at = datetime(2026, 1, 1, tzinfo=UTC)
-    match_id = uuid4()
-    insert = "INSERT INTO matches (match_id, version, status, opened_at, summary) VALUES"
-    row = f"('{match_id}', 1, 1, '{opened_at.isoformat()}', 'old')"
-    await execute(empty.owner_dsn, f"{insert} {row}")
-
-    assert [one.version for one in await migrate(empty.owner_dsn, load_migrations()[:6])] == [6]
-    await migrate(empty.owner_dsn)
-    async with await EventStore.open(empty.app_dsn) as store:
-        assert await store.lobby.list_matches(limit=9) == [(match_id, 1, opened_at, 1, b"old")]
-        assert await store.lobby.count_opened("ann", status=1, limit=9) == 0
-        row_anew = LobbyRow(1, opened_at, b"old", opened_by="ann")
-        await store.lobby.put_rows([(match_id, 1, row_anew)])
-        assert await store.lobby.count_opened("ann", status=1, limit=9) == 1

@@ -33,9 +33,7 @@ async def pages(store: EventStore, size: int, **chosen: object) -> list[UUID]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
-async def test_lists_are_newest_first_and_pages_join_without_gap(
-    store: EventStore, size: int
-) -> None:
+async def test_lists_are_newest_first_and_pages_have_no_gaps(store: EventStore, size: int) -> None:
     writers = [Writer(store) for _ in range(12)]
     for number, writer in enumerate(writers):
         row = LobbyRow(
@@ -60,7 +58,7 @@ async def test_lists_are_newest_first_and_pages_join_without_gap(
     assert await pages(store, size, player="nobody") == []
 
 
-async def test_a_row_follows_its_match(store: EventStore) -> None:
+async def test_appends_update_the_row_of_their_match(store: EventStore) -> None:
     writer = Writer(store)
     await put(writer, LobbyRow(OPEN, NOON, b"one", ("ann", "bob")))
     await writer.add(b"a move that the lobby does not show")
@@ -74,7 +72,7 @@ async def test_a_row_follows_its_match(store: EventStore) -> None:
         assert len(await store.lobby.list_matches(player=player, limit=10)) == 1
 
 
-async def test_the_lobby_is_rebuilt_from_the_log_but_not_over_newer_rows(store: EventStore) -> None:
+async def test_a_rebuild_does_not_overwrite_newer_rows(store: EventStore) -> None:
     stale, fresh = Writer(store), Writer(store)
     for writer in (stale, fresh):
         await put(writer, LobbyRow(OPEN, NOON, b"live", ("ann",)))
@@ -90,7 +88,7 @@ async def test_the_lobby_is_rebuilt_from_the_log_but_not_over_newer_rows(store: 
     assert hers.match_id == fresh.stream_id
 
 
-async def test_a_lobby_row_of_a_lost_race_is_not_written(store: EventStore) -> None:
+async def test_the_row_of_a_conflicting_append_is_not_written(store: EventStore) -> None:
     writer = Writer(store)
     await put(writer, LobbyRow(OPEN, NOON, b"first"))
     late = Append(writer.stream_id, 0, bytes(32), [b"x"], lobby=LobbyRow(PLAYING, NOON, b"late"))
@@ -100,11 +98,11 @@ async def test_a_lobby_row_of_a_lost_race_is_not_written(store: EventStore) -> N
 
 
 async def count(store: EventStore, opened_by: str = "ann", limit: int = 9) -> int:
-    """How many open matches somebody has opened."""
+    """Return how many open matches a player has opened."""
     return await store.lobby.count_opened(opened_by, status=OPEN, limit=limit)
 
 
-async def test_what_somebody_has_opened_is_counted_by_status(store: EventStore) -> None:
+async def test_opened_matches_are_counted_by_status(store: EventStore) -> None:
     writers = [Writer(store) for _ in range(4)]
     for writer in writers:
         await put(writer, LobbyRow(OPEN, NOON, b"", opened_by="ann"))
@@ -115,17 +113,19 @@ async def test_what_somebody_has_opened_is_counted_by_status(store: EventStore) 
     seated, playing, cancelled, _ = writers
     await put(seated, LobbyRow(OPEN, NOON, b"", ("bob",)))
     await put(seated, LobbyRow(OPEN, NOON, b"", ()))  # vacated
-    await put(seated, LobbyRow(OPEN, NOON, b"", (), opened_by="eve"))  # that is settled already
+    await put(seated, LobbyRow(OPEN, NOON, b"", (), opened_by="eve"))  # the first opener stays
     assert (await count(store), await count(store, "eve")) == (4, 0)
     await put(playing, LobbyRow(PLAYING, NOON, b"", ("bob", "eve")))
     assert await count(store) == 3
     await put(cancelled, LobbyRow(ENDED, NOON, b"", ended_at=NOON))
     assert await count(store) == 2
     assert await store.lobby.count_opened("ann", status=PLAYING, limit=9) == 1
-    assert await store.lobby.count_opened("ann", status=ENDED, limit=9) == 0  # as documented
+    assert (
+        await store.lobby.count_opened("ann", status=ENDED, limit=9) == 0
+    )  # ended matches do not count
 
 
-async def test_an_opening_that_lost_the_race_does_not_count(store: EventStore) -> None:
+async def test_a_conflicting_opening_does_not_count(store: EventStore) -> None:
     writer = Writer(store)
     await put(writer, LobbyRow(OPEN, NOON, b"", opened_by="ann"))
     late = LobbyRow(OPEN, NOON, b"", opened_by="bob")
@@ -134,7 +134,7 @@ async def test_an_opening_that_lost_the_race_does_not_count(store: EventStore) -
     assert (await count(store), await count(store, "bob")) == (1, 0)
 
 
-async def test_who_opened_is_counted_by_an_index_of_open_matches(
+async def test_the_count_of_opened_matches_uses_an_index(
     store: EventStore, database: Database
 ) -> None:
     await put(Writer(store), LobbyRow(OPEN, NOON, b"", opened_by="ann"))
@@ -149,7 +149,7 @@ async def test_who_opened_is_counted_by_an_index_of_open_matches(
     assert "matches_by_opener" in plan
 
 
-async def test_rows_made_anew_tell_who_opened(store: EventStore) -> None:
+async def test_rebuilt_rows_restore_a_missing_opener(store: EventStore) -> None:
     known, unknown = Writer(store), Writer(store)
     await put(known, LobbyRow(OPEN, NOON, b"", opened_by="ann"))
     await put(unknown, LobbyRow(OPEN, NOON, b""))

@@ -1,4 +1,4 @@
-"""Standings: counted once, in the order of the matches' ends, whatever order they come to light."""
+"""Standings: each match is counted once, in the order of end times, however late it appears."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SERIES = UUID(int=7)
 
 
 async def end(store: EventStore, minute: int, players: str, match_id: UUID | None = None) -> UUID:
-    """A match that ended at this minute; each character is a player, `-` a bot, the first wins."""
+    """Store an ended match. Each character is a player, `-` a bot. The first one wins."""
     writer = Writer(store) if match_id is None else Writer(store, match_id)
     at = NOON + timedelta(minutes=minute)
     row = LobbyRow(4, NOON, players.encode(), tuple(players), ended_at=at)
@@ -37,7 +37,7 @@ async def end(store: EventStore, minute: int, players: str, match_id: UUID | Non
 
 
 async def count(store: EventStore, until: datetime = LATER, limit: int = 2) -> int | None:
-    """One turn. The numbers of a player are those of before, changed in a way that tells order."""
+    """Run one update. The new numbers of a player depend on the order of the matches."""
 
     async def work(update: StandingsUpdate) -> int:
         ended = await update.take_uncounted(until, limit)
@@ -93,23 +93,25 @@ async def test_a_match_waits_until_its_time(store: EventStore) -> None:
     assert await count(store, NOON + timedelta(minutes=5)) == 1
 
 
-async def test_one_that_comes_to_light_late_is_counted_at_its_place(store: EventStore) -> None:
+async def test_a_late_match_is_counted_at_its_place(store: EventStore) -> None:
     for minute, players in ((1, "ab"), (5, "ac"), (9, "ca"), (7, "de")):
         await end(store, minute, players)
     await count_all(store)
-    await end(store, 3, "a-")  # takes back the three that ended later
+    await end(store, 3, "a-")  # rolls back the three that ended later
     assert await count(store) == 2
     # a: ((1 * 31 + 1) * 31 + 3) = 995, then 995 * 31 + 5 = 30850, which is 580 more than 30 * 1009.
     assert await store.standings.read_rating("a") == PlayerNumbers(580, 3, 0, 0, 5, 0)
     assert await store.standings.read_rating("d") is None, (
-        "of those taken back not yet counted again"
+        "it was rolled back and is not counted again yet"
     )
     await count_all(store)
     # 580 * 31 + 9 = 17989, which is 836 more than 17 * 1009.
     assert await store.standings.read_rating("a") == PlayerNumbers(836, 4, 0, 0, 9, 0)
 
 
-async def test_any_order_of_coming_to_light_gives_the_same(store: EventStore) -> None:
+async def test_standings_do_not_depend_on_the_order_in_which_matches_appear(
+    store: EventStore,
+) -> None:
     chance = random.Random(1)
     matches = [
         (
@@ -130,7 +132,7 @@ async def test_any_order_of_coming_to_light_gives_the_same(store: EventStore) ->
     assert await all_of(store) == []
     await count_all(store)
     assert await all_of(store) == seen
-    # The last of each player, counted by hand from the beginning.
+    # The last numbers of each player, computed from the beginning.
     numbers: dict[str, PlayerNumbers] = {}
     for minute, players, match_id in sorted(matches, key=lambda match: (match[0], match[2].int)):
         ended = UncountedMatch(match_id, NOON + timedelta(minutes=minute), players.encode())
@@ -139,7 +141,7 @@ async def test_any_order_of_coming_to_light_gives_the_same(store: EventStore) ->
     assert dict(seen) == numbers
 
 
-async def test_a_lobby_row_made_anew_does_not_count_twice(
+async def test_a_rebuilt_lobby_row_does_not_count_twice(
     store: EventStore, database: Database
 ) -> None:
     matches = {minute: await end(store, minute, "ab") for minute in (5, 6)}
@@ -153,7 +155,7 @@ async def test_a_lobby_row_made_anew_does_not_count_twice(
     assert await all_of(store) == seen
 
 
-async def test_turns_do_not_overlap(store: EventStore) -> None:
+async def test_updates_do_not_overlap(store: EventStore) -> None:
     for minute in range(20):
         await end(store, minute, "ab")
     counted = await asyncio.gather(*(count(store) for _ in range(20)))
@@ -164,14 +166,14 @@ async def test_turns_do_not_overlap(store: EventStore) -> None:
     assert numbers.matches == 20
 
 
-async def test_what_fails_in_a_turn_undoes_it(store: EventStore) -> None:
+async def test_a_failed_update_is_rolled_back(store: EventStore) -> None:
     await end(store, 1, "ab")
     await count_all(store)
     before = await all_of(store)
     await end(store, 0, "ab")
 
     async def work(update: StandingsUpdate) -> None:
-        assert len(await update.take_uncounted(LATER, 10)) == 2  # one taken back
+        assert len(await update.take_uncounted(LATER, 10)) == 2  # one was rolled back
         raise StoreUnavailable
 
     with pytest.raises(StoreUnavailable):
@@ -179,7 +181,7 @@ async def test_what_fails_in_a_turn_undoes_it(store: EventStore) -> None:
     assert await all_of(store) == before
 
 
-async def test_pages_of_ratings_go_by_points_then_name(store: EventStore) -> None:
+async def test_ratings_are_ordered_by_points_then_name(store: EventStore) -> None:
     for minute, players in ((1, "ab"), (1, "dc"), (2, "e-"), (0, "f-")):
         await end(store, minute, players)
     await count_all(store)

@@ -1,9 +1,5 @@
--- The Merkle tree over ended matches, and its signed heads. The tree is one for all matches, so these
--- tables are not spread by match, and one process at a time writes them.
-
-ALTER TABLE matches ADD COLUMN leaf_index bigint;
-COMMENT ON COLUMN matches.leaf_index IS 'Where the match stands in tree_leaves; null while it does not.';
-CREATE INDEX matches_not_in_tree ON matches (status, match_id) WHERE leaf_index IS NULL;
+-- The Merkle tree of ended matches and its signed heads. All matches share one tree, so these tables
+-- are not distributed by match. One process at a time writes them.
 
 CREATE TABLE tree_leaves (
     leaf_index bigint PRIMARY KEY CHECK (leaf_index >= 0),
@@ -11,7 +7,7 @@ CREATE TABLE tree_leaves (
     version    integer NOT NULL CHECK (version > 0),
     head_hash  bytea NOT NULL CHECK (octet_length(head_hash) = 32)
 );
-COMMENT ON TABLE tree_leaves IS 'Ended matches in the order in which they were numbered, from 0 without gaps.';
+COMMENT ON TABLE tree_leaves IS 'The ended matches. Indexes start at 0 and have no gaps.';
 
 CREATE TABLE tree_nodes (
     level      smallint NOT NULL CHECK (level >= 0),
@@ -19,7 +15,7 @@ CREATE TABLE tree_nodes (
     hash       bytea NOT NULL CHECK (octet_length(hash) = 32),
     PRIMARY KEY (level, node_index)
 );
-COMMENT ON TABLE tree_nodes IS 'The hash of each complete subtree: 2^level leaves from node_index * 2^level on.';
+COMMENT ON TABLE tree_nodes IS 'The hash of each complete subtree. It has 2^level leaves and starts at leaf node_index * 2^level.';
 
 CREATE TABLE checkpoints (
     number    bigint PRIMARY KEY CHECK (number > 0),
@@ -27,7 +23,7 @@ CREATE TABLE checkpoints (
     note      text NOT NULL,
     signed_at timestamptz NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE checkpoints IS 'Signed heads of the tree. One size can be signed again, with another key.';
+COMMENT ON TABLE checkpoints IS 'The signed heads of the tree. One size can be signed again with another key.';
 CREATE INDEX checkpoints_by_size ON checkpoints (tree_size, number);
 
 CREATE TRIGGER tree_leaves_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON tree_leaves

@@ -1,1 +1,1 @@
-"""The command line `durak`."""
+"""The command line `durak`: one module or folder per command or family of commands."""

@@ -1,4 +1,4 @@
-"""`durak arena`: bots against bots, to see how much stronger one level is than another."""
+"""`durak arena`: compare two bot levels over many matches."""
 
 import multiprocessing
 import os
@@ -20,22 +20,41 @@ from durak.v1.settings_pb2 import Settings
 from service.cli.options import GAME, LEVELS, table_settings, with_options
 from service.cli.terminal import new_console
 
-_DEALS_AT_A_TIME: Final = 5
-_NAMES: Final = [name for name, level in LEVELS.items() if level in BOTS]
+_DEALS_PER_TASK: Final = 5
+_LEVEL_NAMES: Final = [name for name, level in LEVELS.items() if level in BOTS]
 
 
 @click.command()
-@click.argument("challenger", type=click.Choice(_NAMES))
-@click.argument("others", type=click.Choice(_NAMES))
-@click.option("--matches", type=click.IntRange(1), default=2000, show_default=True)
+@click.argument("challenger", type=click.Choice(_LEVEL_NAMES))
+@click.argument("others", type=click.Choice(_LEVEL_NAMES))
+@click.option(
+    "--matches",
+    metavar="N",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="Number of matches, rounded up to whole deals.",
+)
 @with_options(*GAME)
-@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True)
-@click.option("--workers", type=click.IntRange(1, 256), help="Processes. [default: one per core]")
+@click.option(
+    "--seed",
+    metavar="N",
+    type=click.IntRange(0, 2**63),
+    default=1,
+    show_default=True,
+    help="Seed of the deals; the same seed gives the same matches.",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    help="Number of processes.  [default: one per core]",
+)
 def arena(challenger: str, others: str, **given: Any) -> None:  # noqa: ANN401 - the options above
-    """Play bots of the level CHALLENGER against bots of the level OTHERS.
+    """Play bots of level CHALLENGER against bots of level OTHERS, and print the rates.
 
-    Every deal is played once for each seat, with the challenger there and OTHERS everywhere else:
-    with two seats the matches are mirrored. The same seed plays the same matches again.
+    Plays every deal once for each seat, with the challenger in that seat and OTHERS in all others.
+    This cancels the luck of the deal.
     """
     settings = table_settings(given)
     refusal = complete_settings(settings)
@@ -54,7 +73,7 @@ def arena(challenger: str, others: str, **given: Any) -> None:  # noqa: ANN401 -
 
 
 def _progress() -> Progress:
-    """On standard error, so that the figures alone can be piped."""
+    """Return a progress bar on standard error, so that standard output has only the rates."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -67,8 +86,8 @@ def _progress() -> Progress:
 def _play(
     settings: Settings, levels: tuple[str, str], seed: int, deals: int, workers: int
 ) -> Iterator[list[DealResult]]:
-    """The deals as they are done, a few at a time."""
-    spawn = multiprocessing.get_context("spawn")  # gRPC is loaded: never fork
+    """Yield the deals, a few at a time, as the processes finish them."""
+    spawn = multiprocessing.get_context("spawn")  # never fork after gRPC is loaded
     with ProcessPoolExecutor(workers, spawn, ignore_interrupt) as pool:
         waiting: set[Future[list[DealResult]]] = {
             pool.submit(
@@ -76,9 +95,9 @@ def _play(
                 settings.SerializeToString(),
                 levels,
                 seed,
-                range(first, min(first + _DEALS_AT_A_TIME, deals)),
+                range(first, min(first + _DEALS_PER_TASK, deals)),
             )
-            for first in range(0, deals, _DEALS_AT_A_TIME)
+            for first in range(0, deals, _DEALS_PER_TASK)
         }
         try:
             while waiting:
@@ -90,21 +109,21 @@ def _play(
 
 
 def ignore_interrupt() -> None:
-    """Leave Ctrl-C to the process that started this one."""
+    """Ignore Ctrl-C in a worker process. The main process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def play_deals(
     settings: bytes, levels: tuple[str, str], seed: int, numbers: Sequence[int]
 ) -> list[DealResult]:
-    """Play some deals; the work of one process."""
+    """Play deals by their numbers, in a worker process."""
     challenger, others = (BOTS[LEVELS[level]] for level in levels)
     table = Settings.FromString(settings)
     return [play_deal(table, challenger, others, seed=seed, number=number) for number in numbers]
 
 
 def _report(console: Console, title: str, deals: Sequence[DealResult]) -> None:
-    """Rates of the challenger, each with its 95% confidence interval."""
+    """Print the challenger's rates with 95% confidence intervals."""
     matches = sum(deal.matches for deal in deals)
     table = Table(title=f"{title}: {matches} matches, {len(deals)} deals", title_justify="left")
     table.add_column("of the challenger")

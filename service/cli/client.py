@@ -1,7 +1,7 @@
-"""A client of the service for people: one channel, one token, and the patience of a person.
+"""A gRPC client for commands: one channel, one token, retries and resumed watches.
 
-Commands are repeated unchanged while the service cannot answer, and watches are resumed where they
-broke off: a lost connection is not leaving (R10.6).
+Commands keep their request id when retried, so they act once. A watch resumes after the last event
+received; losing the connection does not mean leaving the match (R10.6).
 """
 
 import asyncio
@@ -22,20 +22,20 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 
 RETRY_SECONDS: Final = 120.0
-"""How long one call or watch is tried again before we say that the server cannot be reached."""
+"""How long a call or watch is retried before ServerUnreachable is raised."""
 _CALL_SECONDS: Final = 10.0
-_PAUSE_SECONDS: Final = 0.5
-_KEEPALIVE: Final = (
+_RETRY_PAUSE_SECONDS: Final = 0.5
+_CHANNEL_OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.initial_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 5_000),
-    # Clients of one process share a connection unless they are told not to.
+    # By default, the channels of a process share one connection.
     ("grpc.use_local_subchannel_pool", 1),
 )
-# What passes by itself, as does what is refused with a time to try again.
-_PASSING: Final = frozenset(
+# Retried, as is any error with a RetryInfo.
+_TRANSIENT: Final = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
         grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -43,26 +43,24 @@ _PASSING: Final = frozenset(
     }
 )
 
-_Answer = TypeVar("_Answer", bound=Message)
+_Response = TypeVar("_Response", bound=Message)
 
 
-class CallRefused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
-    """The service refused a call: its sentence for the player, and why by name (errors.proto)."""
+class CallRefused(Exception):  # noqa: N818 - a refusal is an answer of the service
+    """The service refused a call. The text is for the player; `reason` is from errors.proto."""
 
-    def __init__(self, text: str, reason: str, clause: str) -> None:
-        super().__init__(f"{text} ({clause})" if clause else text)
+    def __init__(self, text: str, reason: str, detail: str) -> None:
+        """`detail` is the rule clause or the wrong fields; it may be empty."""
+        super().__init__(f"{text} ({detail})" if detail else text)
         self.reason = reason
 
 
 class ServerUnreachable(Exception):  # noqa: N818 - says what happened
-    """Nobody answers at the address, or only to say that it cannot now."""
+    """The service did not answer, or was unavailable, for as long as the call was retried."""
 
 
 class Client:
-    """One connection with one token. Use it as `async with Client(…) as client:`.
-
-    `on_break` is told True when the connection is lost and False when it is back.
-    """
+    """A connection with one token, for ``async with Client(…) as client:``."""
 
     def __init__(
         self,
@@ -74,9 +72,16 @@ class Client:
         retry_seconds: float = RETRY_SECONDS,
         on_connection_change: Callable[[bool], None] = lambda _: None,
     ) -> None:
-        """`certificate` is a PEM file of authorities to trust; without it there is no TLS.
+        """Make the channel. It connects with the first call.
 
-        An empty `token` is none: it does for the calls that are open to anyone.
+        Args:
+            address: host:port.
+            token: The bearer token; empty for calls that are open to anyone.
+            language: Language of error messages, one of `LANGUAGES`.
+            certificate: PEM file of the authorities to trust. None turns TLS off.
+            retry_seconds: How long to retry a call or watch.
+            on_connection_change: Called with False when the connection is lost, then with True
+                when it is back.
         """
         self._address = address
         authorization = (("authorization", f"Bearer {token}"),) if token else ()
@@ -84,10 +89,10 @@ class Client:
         self._retry_seconds = retry_seconds
         self._on_connection_change = on_connection_change
         if certificate is None:
-            self.channel = aio.insecure_channel(address, options=_KEEPALIVE)
+            self.channel = aio.insecure_channel(address, options=_CHANNEL_OPTIONS)
         else:
             credentials = grpc.ssl_channel_credentials(certificate.read_bytes())
-            self.channel = aio.secure_channel(address, credentials, options=_KEEPALIVE)
+            self.channel = aio.secure_channel(address, credentials, options=_CHANNEL_OPTIONS)
         self.stub = MatchServiceStub(self.channel)
 
     async def __aenter__(self) -> Self:
@@ -103,112 +108,117 @@ class Client:
 
     async def call(
         self,
-        method: Callable[..., Awaitable[_Answer]],
+        method: Callable[..., Awaitable[_Response]],
         request: Message,
         *,
-        repeats: bool = True,
-        seconds: float = _CALL_SECONDS,
-    ) -> _Answer:
-        """Call, again while the service cannot answer: a repeated command acts once.
+        retry: bool = True,
+        timeout_seconds: float = _CALL_SECONDS,
+    ) -> _Response:
+        """Call a method, and retry it while the service is unavailable.
 
-        One answer may take so many seconds. Raises CallRefused, or ServerUnreachable when patience
-        ends (at once without `repeats`).
+        `timeout_seconds` limits each try. Raises CallRefused or ServerUnreachable.
         """
-        budget = _RetryBudget(self._retry_seconds if repeats else 0.0, self._on_connection_change)
+        budget = self._budget(self._retry_seconds if retry else 0.0)
         while True:
             try:
-                answer = await method(request, metadata=self._metadata, timeout=seconds)
+                response = await method(request, metadata=self._metadata, timeout=timeout_seconds)
             except aio.AioRpcError as error:
-                await budget.wait(error, self._address)
+                await budget.wait(error)
             else:
-                budget.over()
-                return answer
+                budget.reset()
+                return response
 
     async def stream(
-        self, method: Callable[..., AsyncIterable[_Answer]], request: Message
-    ) -> AsyncGenerator[_Answer, None]:
-        """The messages of a stream that is not tried again. Raises as `call` does."""
+        self, method: Callable[..., AsyncIterable[_Response]], request: Message
+    ) -> AsyncGenerator[_Response, None]:
+        """Yield the messages of a stream, without retries. Raises as `call` does."""
         messages = method(request, metadata=self._metadata)
         try:
             async for message in messages:
                 yield message
         except aio.AioRpcError as error:
-            await _RetryBudget(0.0, self._on_connection_change).wait(error, self._address)
+            await self._budget(0.0).wait(error)
 
     async def watch(self, match_id: str) -> AsyncGenerator[api.WatchMatchResponse, None]:
-        """All events of a match from its first on, with views, until it ends; whatever breaks.
+        """Yield the events of a match from the first on, with views, until it ends.
 
-        Raises as `call` does.
+        Resumes a watch that breaks. Raises as `call` does.
         """
         request = api.WatchMatchRequest(match_id=match_id, include_views=True)
-        budget = _RetryBudget(self._retry_seconds, self._on_connection_change)
+        budget = self._budget(self._retry_seconds)
         while True:
             stream = self.stub.WatchMatch(request, metadata=self._metadata)
             try:
                 async for message in stream:
-                    budget.over()
+                    budget.reset()
                     if message.HasField("event"):
                         request.after_version = message.event.version
                     yield message
                 return
             except aio.AioRpcError as error:
-                await budget.wait(error, self._address)
+                await budget.wait(error)
             finally:
-                stream.cancel()  # an abandoned stream is not cancelled by itself
+                stream.cancel()  # gRPC does not cancel an abandoned stream
+
+    def _budget(self, seconds: float) -> "_RetryBudget":
+        return _RetryBudget(seconds, self._address, self._on_connection_change)
 
 
 class _RetryBudget:
-    """How long to try again, and what the person hears of it."""
+    """The time in which a call is retried. Reports lost and restored connections."""
 
-    def __init__(self, seconds: float, on_connection_change: Callable[[bool], None]) -> None:
+    def __init__(
+        self, seconds: float, address: str, on_connection_change: Callable[[bool], None]
+    ) -> None:
         self._seconds = seconds
+        self._address = address
         self._on_connection_change = on_connection_change
-        self._broken_at: float | None = None
+        self._failing_since: float | None = None
 
-    async def wait(self, error: aio.AioRpcError, address: str) -> None:
-        """Wait before the next try. Raises CallRefused or ServerUnreachable where none helps."""
-        refusal, retry_seconds = _read(error)
-        if error.code() not in _PASSING and retry_seconds is None:
+    async def wait(self, error: aio.AioRpcError) -> None:
+        """Wait before the next try. Raises CallRefused, or ServerUnreachable when time is up."""
+        refusal, retry_after_seconds = _parse_error(error)
+        if error.code() not in _TRANSIENT and retry_after_seconds is None:
             raise refusal from None
         now = time.monotonic()
-        if self._broken_at is None:
-            self._broken_at = now
+        if self._failing_since is None:
+            self._failing_since = now
             if self._seconds:
-                self._on_connection_change(True)  # noqa: FBT003 - lost
-        if now - self._broken_at >= self._seconds:
-            # What gRPC itself says is a chain of causes, the first of them last.
+                self._on_connection_change(False)  # noqa: FBT003 - connected
+        if now - self._failing_since >= self._seconds:
+            # gRPC reports a chain of causes, the root cause last.
             cause = str(refusal) if refusal.reason else str(refusal).rpartition(": ")[2]
-            raise ServerUnreachable(f"no answer from {address}: {cause}") from None
-        await asyncio.sleep(max(_PAUSE_SECONDS, retry_seconds or 0.0))
+            raise ServerUnreachable(f"no answer from {self._address}: {cause}") from None
+        await asyncio.sleep(max(_RETRY_PAUSE_SECONDS, retry_after_seconds or 0.0))
 
-    def over(self) -> None:
-        """The service answers."""
-        if self._broken_at is not None:
-            self._broken_at = None
-            self._on_connection_change(False)  # noqa: FBT003 - back
+    def reset(self) -> None:
+        """Note that the service answers."""
+        if self._failing_since is not None:
+            self._failing_since = None
+            self._on_connection_change(True)  # noqa: FBT003 - connected
 
 
-def _read(error: aio.AioRpcError) -> tuple[CallRefused, float | None]:
-    """The refusal that a status tells of, and the seconds after which it says to try again."""
-    text, reason, clause = error.details() or error.code().name, "", ""
-    retry_seconds = None
-    status = rpc_status.from_call(cast("grpc.Call", error))  # it has all that is read here
-    for detail in status.details if status is not None else ():
+def _parse_error(error: aio.AioRpcError) -> tuple[CallRefused, float | None]:
+    """Return the refusal in a status, and the seconds after which to retry if it gives them."""
+    text, reason, detail = error.details() or error.code().name, "", ""
+    retry_after_seconds = None
+    status = rpc_status.from_call(cast("grpc.Call", error))  # needs only what the error has
+    for packed in status.details if status is not None else ():
         info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
-        local = error_details_pb2.LocalizedMessage()
-        request = error_details_pb2.BadRequest()
-        if detail.Unpack(info):
-            reason, clause = info.reason, info.metadata.get("clause", "")
-        elif detail.Unpack(retry):
-            retry_seconds = retry.retry_delay.ToTimedelta().total_seconds()
-        elif detail.Unpack(local):
-            text = local.message
-        elif detail.Unpack(request):
-            faults = (f"{fault.field}: {fault.description}" for fault in request.field_violations)
-            clause = "; ".join(faults) or clause
-    return CallRefused(text, reason, clause), retry_seconds
+        localized = error_details_pb2.LocalizedMessage()
+        bad_request = error_details_pb2.BadRequest()
+        if packed.Unpack(info):
+            reason, detail = info.reason, info.metadata.get("clause", "")
+        elif packed.Unpack(retry):
+            retry_after_seconds = retry.retry_delay.ToTimedelta().total_seconds()
+        elif packed.Unpack(localized):
+            text = localized.message
+        elif packed.Unpack(bad_request):
+            faults = (f"{one.field}: {one.description}" for one in bad_request.field_violations)
+            detail = "; ".join(faults) or detail
+    return CallRefused(text, reason, detail), retry_after_seconds
 
 
 def new_request_id() -> str:
-    """A request id for a new command."""
+    """Return a request id for a new command."""
     return str(uuid4())

@@ -1,4 +1,4 @@
-"""`durak coins` and `durak grant`: what a player has and how it came about; coins of operators."""
+"""`durak coins` and `durak grant`: a player's balance and transfers, and an operator's grants."""
 
 import asyncio
 from types import MappingProxyType
@@ -10,14 +10,11 @@ from durak.v1 import wallet_service_pb2 as api
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from service.cli.client import new_request_id
 from service.cli.connection import Connection, with_connection
-from service.render.texts import Translate, translator
+from service.cli.terminal import new_console, print_fields
+from service.render.texts import translator
+from service.text.localisation import Translate
 
-_TAKES: Final = frozenset(
-    {
-        api.TRANSFER_KIND_STAKE,
-        api.TRANSFER_KIND_CORRECTION_OUT,
-    }
-)
+_DEBITS: Final = frozenset({api.TRANSFER_KIND_STAKE, api.TRANSFER_KIND_CORRECTION_OUT})
 _KINDS: Final = MappingProxyType(
     {
         kind: name.removeprefix("TRANSFER_KIND_").lower().replace("_", "-")
@@ -29,50 +26,52 @@ _KINDS: Final = MappingProxyType(
 @click.command("coins")
 @click.option(
     "--transfers",
+    metavar="N",
     type=click.IntRange(0, 100),
     default=10,
     show_default=True,
-    help="How many transfers to list, the newest first.",
+    help="Number of transfers to list.",
 )
 @with_connection("player")
 def coins_command(*, connection: Connection, transfers: int) -> None:
-    """Tell your coins, and the latest transfers that made them so.
+    """Show your coins and your latest transfers, newest first.
 
-    Coins cannot be handed to others or taken out of the game (R12.1).
+    Coins are play money: they cannot be given to others or exchanged (R12.1).
     """
     translate = translator(connection.language)
-    for line in asyncio.run(_asked(connection, transfers, translate)):
-        click.echo(line)
+    balance, latest = asyncio.run(_fetch(connection, transfers))
+    console = new_console()
+    console.print(balance_line(balance, translate))
+    for transfer in latest:
+        print_fields(console, _transfer_fields(transfer, translate))
 
 
-async def _asked(connection: Connection, count: int, translate: Translate) -> list[str]:
+async def _fetch(connection: Connection, count: int) -> tuple[api.Balance, list[api.Transfer]]:
     async with connection.client() as client:
         stub = WalletServiceStub(client.channel)
         balance = (await client.call(stub.GetBalance, api.GetBalanceRequest())).balance
-        lines = [balance_line(balance, translate)]
-        if count:
-            request = api.ListTransfersRequest(page_size=count)
-            answer = await client.call(stub.ListTransfers, request)
-            lines += [_transfer_line(transfer, translate) for transfer in answer.transfers]
-    return lines
+        if not count:
+            return balance, []
+        request = api.ListTransfersRequest(page_size=count)
+        return balance, [*(await client.call(stub.ListTransfers, request)).transfers]
 
 
 def balance_line(balance: api.Balance, translate: Translate) -> str:
-    """A balance in one line."""
+    """Return a balance in one line."""
     return translate(
         "coins-balance", available=balance.available_coins, escrow=balance.escrow_coins
     )
 
 
-def _transfer_line(transfer: api.Transfer, translate: Translate) -> str:
-    sign = "-" if transfer.kind in _TAKES else "+"
+def _transfer_fields(transfer: api.Transfer, translate: Translate) -> list[str]:
+    sign = "-" if transfer.kind in _DEBITS else "+"
     if transfer.kind == api.TRANSFER_KIND_POST:
-        sign = " "  # out of escrow into the bank: nothing of what can be spent
+        sign = " "  # from escrow into the bank: the available coins do not change
+    amounts = f"{sign}{transfer.coins:<9} = {transfer.available_after_coins:<9}"
+    kind = translate("coins-transfer", kind=_KINDS[transfer.kind])
+    fields = [f"{transfer.number:>5}", f"{amounts} {kind}"]
     cause = transfer.match_id or transfer.dispute_id
-    return (
-        f"{transfer.number:>5}  {sign}{transfer.coins:<9} = {transfer.available_after_coins:<9} "
-        f"{translate('coins-transfer', kind=_KINDS[transfer.kind])}  {cause}"
-    ).rstrip()
+    return [*fields, cause] if cause else fields
 
 
 @click.command("grant")
@@ -80,13 +79,10 @@ def _transfer_line(transfer: api.Transfer, translate: Translate) -> str:
 @click.argument("coins", type=click.IntRange(min=1))
 @with_connection("operator")
 def grant_command(*, connection: Connection, player: str, coins: int) -> None:
-    """Issue COINS to PLAYER, as an operator; DURAK_GRANT_COINS_MAX is the most at once."""
-    translate = translator(connection.language)
-    click.echo(balance_line(asyncio.run(_granted(connection, player, coins)), translate))
+    """Grant COINS to PLAYER, as an operator.
 
-
-async def _granted(connection: Connection, player: str, coins: int) -> api.Balance:
+    The service limits the coins of one grant (DURAK_GRANT_COINS_MAX).
+    """
     request = api.GrantCoinsRequest(request_id=new_request_id(), player_id=player, coins=coins)
-    async with connection.client() as client:
-        stub = WalletServiceStub(client.channel)
-        return (await client.call(stub.GrantCoins, request)).balance
+    granted = connection.call(WalletServiceStub, lambda stub: stub.GrantCoins, request)
+    click.echo(balance_line(granted.balance, translator(connection.language)))

@@ -1,19 +1,25 @@
-"""The options by which a command finds the service and says who calls."""
+"""The options that say which service a command calls, and as which caller."""
 
+import asyncio
 import getpass
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
+from google.protobuf.message import Message
+from grpc import aio
 
-from service.cli.client import Client
+from service.cli.client import CallRefused, Client
+from service.cli.exits import CommandError
 from service.cli.options import (
     CERTIFICATE,
-    KEY_DATA,
+    DATA_DIR,
     LANGUAGE,
+    NAME,
     SERVER,
     TOKEN,
     load_config,
@@ -24,29 +30,58 @@ from service.cli.tokens import local_token
 
 ROLES: Final = ("player", "operator", "auditor")
 RETRY_SECONDS: Final = 3.0
-"""How long a command that asks once waits for a server that does not answer."""
-NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
-OPTIONS: Final = (
-    SERVER,
-    CERTIFICATE,
-    TOKEN,
-    click.option("--name", help="Call under this name, by the development key of the data folder."),
-    KEY_DATA,
-    LANGUAGE,
-)
+"""How long a command that is not interactive retries a call."""
+OPTION_NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
+OPTIONS: Final = (SERVER, CERTIFICATE, TOKEN, NAME, DATA_DIR, LANGUAGE)
+_WRONG_CALLER: Final = frozenset({"NOT_SEATED", "NOT_OWNER", "ROLE_REQUIRED"})
+"""Reasons for which another caller would get another answer."""
+
+
+_Stub = TypeVar("_Stub")
+_Response = TypeVar("_Response", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCaller:
+    """A caller whose token was made with the development key."""
+
+    name: str
+    role: str
+    is_default_name: bool
+    """The name is the login name, because `--name` was not given."""
+    key_folder: Path
+
+    def hint(self, reason: str) -> str | None:
+        """Return advice on a refused call, if the caller could be the cause."""
+        if reason == "TOKEN_INVALID":
+            return (
+                f"The token was signed with the development key in {self.key_folder.absolute()}. "
+                "Give the --data-dir of this service, or --token."
+            )
+        if reason in _WRONG_CALLER and self.is_default_name:
+            return (
+                f"You called as {self.name}, your login name, in the role {self.role}. "
+                "Call as somebody else with --name."
+            )
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where the service is, and who calls."""
+    """The address of the service, and the caller."""
 
     address: str
     token: str
     language: str
     certificate: Path | None
+    caller: LocalCaller | None
+    """None if the token was given."""
 
     def client(self) -> Client:
-        """A client, to be used as ``async with connection.client() as client:``."""
+        """Return a client that retries for `RETRY_SECONDS`.
+
+        ``async with connection.client() as client:``
+        """
         return Client(
             self.address,
             self.token,
@@ -55,27 +90,66 @@ class Connection:
             retry_seconds=RETRY_SECONDS,
         )
 
+    def interactive_client(self, on_connection_change: Callable[[bool], None]) -> Client:
+        """Return a client that retries for minutes, and reports lost connections."""
+        return Client(
+            self.address,
+            self.token,
+            language=self.language,
+            certificate=self.certificate,
+            on_connection_change=on_connection_change,
+        )
+
+    def call(
+        self,
+        stub: Callable[[aio.Channel], _Stub],
+        method: Callable[[_Stub], Callable[..., Awaitable[_Response]]],
+        request: Message,
+    ) -> _Response:
+        """Call one method, from outside an event loop. Raises as `Client.call` does.
+
+        ``connection.call(WalletServiceStub, lambda stub: stub.GetBalance, request)``
+        """
+
+        async def run() -> _Response:
+            async with self.client() as client:
+                return await client.call(method(stub(client.channel)), request)
+
+        return asyncio.run(run())
+
+    @contextmanager
+    def explaining_refusals(self) -> Iterator[None]:
+        """Add advice about the caller to a CallRefused that passes."""
+        try:
+            yield
+        except CallRefused as refusal:
+            if self.caller is not None and (hint := self.caller.hint(refusal.reason)):
+                refusal.add_note(hint)
+            raise
+
 
 def with_connection(role: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command these options, and for what they say one argument, a `Connection`.
+    """Return a decorator that replaces these options by one argument, a `Connection`.
 
-    Without a token it calls as --name, in `role` unless told otherwise, by the development key of a
-    server on this machine.
+    Without a token, the command calls as --name in `role`, or in the role of --role.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:  # noqa: ANN401 - the options above and the command's own
-            own = {name: given.pop(name) for name in (*NAMES, "role")}
-            command(connection=make_connection(**own), **given)
+            connection = make_connection(
+                **{name: given.pop(name) for name in (*OPTION_NAMES, "role")}
+            )
+            with connection.explaining_refusals():
+                command(connection=connection, **given)
 
-        as_role = click.option(
+        role_option = click.option(
             "--role",
             type=click.Choice(ROLES),
             default=role,
             show_default=True,
-            help="With --name: in this role.",
+            help="Role of the caller, with --name.",
         )
-        return with_options(*OPTIONS, as_role)(update_wrapper(run, command))
+        return with_options(*OPTIONS, role_option)(update_wrapper(run, command))
 
     return decorate
 
@@ -90,11 +164,17 @@ def make_connection(
     language: str,
     role: str,
 ) -> Connection:
-    """The connection that the values of the options make. Raises click.ClickException."""
+    """Return the connection for the values of the options. Raises click.ClickException."""
     config = load_config(data_dir)
-    return Connection(
-        server_address(server, config),
-        token or local_token(config, name or getpass.getuser(), role),
-        language,
-        certificate,
-    )
+    caller = None
+    if not token:
+        caller = LocalCaller(name or _login_name(), role, not name, config.data_dir)
+        token = local_token(config, caller.name, role)
+    return Connection(server_address(server, config), token, language, certificate, caller)
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError) as error:  # which one depends on Python's version
+        raise CommandError("you have no login name: give --name") from error

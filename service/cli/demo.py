@@ -1,4 +1,4 @@
-"""`durak demo`: a whole match over gRPC, and then the proof that the log alone tells it again."""
+"""`durak demo`: play a match over gRPC, then replay it from the log and compare."""
 
 import asyncio
 import secrets
@@ -27,6 +27,7 @@ from durak.v1.wallet_service_pb2 import GrantCoinsRequest
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from eventstore import StoredRecord
 from service.cli.database import open_store
+from service.cli.exits import EXIT_FAILED, CommandError
 from service.cli.terminal import new_console
 from service.cli.tokens import development_token
 from service.config import Config
@@ -38,21 +39,31 @@ from service.server import Running, running
 
 PLAYERS: Final = ("Anna", "Boris", "Vera", "Gleb")
 CHEAT, WITNESS = PLAYERS[1], PLAYERS[0]
-"""At the tricky table: who cheats, and who watches for it."""
-# Commands that came too late are refused and tried on the next view.
+"""The players who cheat and who challenge, with --tricky."""
+# The table changed before the move arrived. The player moves again on the next view.
 _TOO_LATE: Final = (grpc.StatusCode.ABORTED, grpc.StatusCode.FAILED_PRECONDITION)
 
 
 @click.command()
-@click.option("--stake", type=click.IntRange(0, 1_000), default=0, help="Coins of each seat.")
-@click.option("--tricky", is_flag=True, help="Boris cheats; Anna challenges each second time.")
+@click.option(
+    "--stake",
+    metavar="COINS",
+    type=click.IntRange(0, 1_000),
+    default=0,
+    show_default=True,
+    help="Coins that each seat pays.",
+)
+@click.option(
+    "--tricky", is_flag=True, help="Let Boris cheat, and Anna challenge every second illegal card."
+)
 def demo(*, stake: int, tricky: bool) -> None:
-    """Play a four-seat perevodnoy match over gRPC, then replay it from the log.
+    """Play a match of four over gRPC, then replay and audit it from the log.
 
-    Starts the service on a free port, connects four players and a spectator, each by a connection
-    of their own, and prints what the spectator sees. Then it reads the log back, audits it, folds
-    it, and compares it with every event and the last view that each client got. Exit code 1 means
-    that they differ. With --stake it tells who has which coins then, and adds up all coins.
+    Starts the service on a free port, connects four players and a spectator, and prints what the
+    spectator sees. Then reads the log, audits and folds it, and compares it with the events and the
+    last view of each client. With --stake, also prints the balances and checks the ledger.
+
+    Exit code 1: the log and the clients differ, or the audit found faults.
     """
     config = Config(listen_port=0, log_level="error")
     configure_logging(config)
@@ -81,18 +92,18 @@ async def _demo(config: Config, settings: Settings) -> int:
             ]
             click.echo(f"coins: {', '.join(balances)}")
             if not (await store.ledger.check()).holds:
-                faults.append("the coins do not add up")
+                faults.append("the ledger does not balance")
     for fault in faults:
         click.echo(f"durak: {fault}", err=True)
     if faults:
-        return 1
+        return EXIT_FAILED
     click.echo(f"replay identical: {len(stored)} events")
     return 0
 
 
 @dataclass
 class Client:
-    """One connection, and what came through it."""
+    """A player with a connection of its own, and the events and view it received."""
 
     name: str
     stub: MatchServiceStub
@@ -101,7 +112,7 @@ class Client:
     view: TableView = field(default_factory=TableView)
 
     async def watch(self, match_id: str) -> None:
-        """Follow the match to its end, and move whenever the table waits for this player."""
+        """Follow the match to its end, and play."""
         request = api.WatchMatchRequest(match_id=match_id, include_views=True)
         async for message in self.stub.WatchMatch(request, metadata=self.metadata):
             if message.HasField("event"):
@@ -111,7 +122,7 @@ class Client:
                 await self.act()
 
     async def act(self) -> None:
-        """Make the move of this player where they have one to make."""
+        """Make a move if it is this player's turn."""
         view = self.view
         move = self.choose(view) if view.HasField("your_seat") else None
         if move is None:
@@ -129,15 +140,15 @@ class Client:
                 raise
 
     def choose(self, view: TableView) -> Move | None:
-        """The move of an easy bot, where it is this player's turn."""
+        """Return the move of an easy bot; None if it is not this player's turn."""
         return easy.choose_move(view, (), 0) if view.your_seat in view.on_clock else None
 
 
 class Cheat(Client):
-    """Beats with cards that do not beat, where the rules leave nothing but to take (R11.1)."""
+    """Plays illegal cards instead of taking (R11.1)."""
 
     def choose(self, view: TableView) -> Move | None:
-        """An illegal card instead of "take"."""
+        """Return an illegal defence instead of "take"."""
         move = super().choose(view)
         if move is None or not move.HasField("take"):
             return move
@@ -147,12 +158,12 @@ class Cheat(Client):
 
 @dataclass
 class Witness(Client):
-    """Challenges each second illegal play that lies there for all to see (R11.3)."""
+    """Challenges every second illegal play on the table (R11.3)."""
 
     seen: set[int] = field(default_factory=set)
 
     def choose(self, view: TableView) -> Move | None:
-        """A challenge, or what an easy bot would do."""
+        """Return a challenge, or the move of an easy bot."""
         history = [event.event for event in self.events]
         for version in illegal_plays(view, history):
             if version not in self.seen:
@@ -164,25 +175,25 @@ class Witness(Client):
 
 @dataclass
 class Spectator(Client):
-    """Tells the events as they come."""
+    """Prints the events as they arrive."""
 
     narrator: Narrator = field(default_factory=lambda: Narrator(translator("en")))
     console: Console = field(default_factory=new_console)
 
     async def watch(self, match_id: str) -> None:
-        """Follow the match to its end, and tell it."""
+        """Follow the match to its end, and print it."""
         request = api.WatchMatchRequest(match_id=match_id, include_views=True)
         async for message in self.stub.WatchMatch(request, metadata=self.metadata):
             if message.HasField("view"):
                 self.view = message.view
             elif message.HasField("event"):
                 self.events.append(message.event)
-                for line in self.narrator.transcript(message.event.event):
+                for line in self.narrator.numbered_lines(message.event.event):
                     self.console.print(colour_cards(line, self.narrator.trump_suit))
 
 
 async def _play(server: Running, settings: Settings) -> tuple[str, list[Client]]:
-    """Play the match; its id, and the clients with all that they saw."""
+    """Play the match. Returns its id, and the clients with what they received."""
     channels = [_connect(server.address) for _ in range(len(PLAYERS) + 1)]
     try:
         players = [
@@ -192,7 +203,7 @@ async def _play(server: Running, settings: Settings) -> tuple[str, list[Client]]
         spectator = Spectator(
             "spectator", MatchServiceStub(channels[-1]), _metadata(server, "spectator")
         )
-        if settings.stake_coins:  # so that nobody is short, however often this is run
+        if settings.stake_coins:  # so that the demo can be repeated without running out of coins
             await _grant(server, channels[-1], settings.stake_coins)
         owner = players[0]
         opened = await owner.stub.OpenTable(
@@ -221,7 +232,7 @@ async def _play(server: Running, settings: Settings) -> tuple[str, list[Client]]
 
 
 async def _grant(server: Running, channel: aio.Channel, coins: int) -> None:
-    """Give each player coins, as an operator."""
+    """Grant coins to each player, as an operator."""
     token = development_token(server.config, "operator", roles=("operator",), hours=1)
     for name in PLAYERS:
         await WalletServiceStub(channel).GrantCoins(
@@ -237,19 +248,19 @@ def _client(settings: Settings, name: str) -> type[Client]:
 
 
 def _connect(address: str) -> aio.Channel:
-    # Channels of one process share a connection unless they are told not to.
+    # By default, the channels of a process share one connection.
     return aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
 
 
 def _metadata(server: Running, name: str) -> tuple[tuple[str, str], ...]:
     if server.development_key is None:
-        raise click.ClickException("unset DURAK_TOKEN_JWKS: the demo makes its own tokens")
+        raise CommandError("unset DURAK_TOKEN_JWKS: the demo makes its own tokens")
     token = development_token(server.config, name, hours=1)
     return (("authorization", f"Bearer {token}"),)
 
 
 def _differences(stored: Sequence[StoredRecord], clients: Sequence[Client]) -> list[str]:
-    """What the log and the clients tell differently; and what the auditor finds."""
+    """Return the findings of the audit, and the differences between the log and the clients."""
     report = audit(stored)
     faults = [str(finding) for finding in report.findings]
     records = [Record.FromString(record.record) for record in stored]
@@ -257,13 +268,15 @@ def _differences(stored: Sequence[StoredRecord], clients: Sequence[Client]) -> l
     for client in clients:
         seat = match.table.seat_of(client.name)
         if client.view != table_view(match, seat):
-            faults.append(f"the last view of {client.name} is not the one that the log gives")
-        if client.events != _as_shown(records, match, seat):
-            faults.append(f"the events that {client.name} got are not those of the log")
+            faults.append(f"the last view of {client.name} differs from the log")
+        if client.events != _redacted_events(records, match, seat):
+            faults.append(f"the events of {client.name} differ from the log")
     return faults
 
 
-def _as_shown(records: Sequence[Record], match: Match, seat: int | None) -> list[api.MatchEvent]:
+def _redacted_events(
+    records: Sequence[Record], match: Match, seat: int | None
+) -> list[api.MatchEvent]:
     return [
         api.MatchEvent(
             version=record.version,

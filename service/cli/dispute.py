@@ -1,4 +1,4 @@
-"""`durak dispute`: complain as a player, rule as an auditor, decide as an operator."""
+"""`durak dispute`: open disputes as a player, rule as an auditor, decide as an operator."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,9 @@ from durak.v1 import dispute_service_pb2 as api
 from durak.v1.dispute_service_pb2_grpc import DisputeServiceStub
 from service.cli.client import new_request_id
 from service.cli.connection import Connection, with_connection
-from service.render.dispute import dispute_line, dispute_lines, status
+from service.cli.options import MATCH
+from service.cli.terminal import new_console, print_fields
+from service.render.dispute import dispute_fields, dispute_lines, status
 from service.render.texts import translator
 
 _STATUSES: Final = {
@@ -20,50 +22,57 @@ _STATUSES: Final = {
     if number
 }
 _RULINGS: Final = {"upheld": api.RULING_UPHELD, "rejected": api.RULING_REJECTED}
-_PAGE: Final = 100
-
 _DECISIONS: Final = {
     "approve": api.CORRECTION_DECISION_APPROVED,
     "decline": api.CORRECTION_DECISION_DECLINED,
 }
+_PAGE_SIZE: Final = 100
+
 _DISPUTE: Final = click.argument("dispute_id", metavar="DISPUTE", type=click.UUID)
-_REASON: Final = click.option("--reason", required=True, help="Why: everybody concerned reads it.")
-_AT: Final = click.option(
-    "--at", type=click.IntRange(1), help="Only if the dispute is still at this version."
+_REASON: Final = click.option(
+    "--reason", required=True, help="Reason, shown to everybody who can read the dispute."
+)
+_EXPECTED_VERSION: Final = click.option(
+    "--at",
+    metavar="VERSION",
+    type=click.IntRange(1),
+    help="Fail unless the dispute is at this version.",
 )
 
 
-class Coins(click.ParamType[tuple[str, int]]):
-    """``PLAYER=+30``: who, and how many coins are added or, below 0, taken off."""
+class CoinsType(click.ParamType[tuple[str, int]]):
+    """``PLAYER=±COINS``: a player id, and a number of coins to add or take."""
 
     name = "PLAYER=±COINS"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, int]:
-        """Read it; the player's id may have any character."""
+        """Parse a value. The player id may contain any character."""
         player, equals, coins = str(value).rpartition("=")
         try:
             number = int(coins)
         except ValueError:
             number = 0
         if not (player and equals and number):
-            self.fail(f"{value!r} is not like anna=+30", param, ctx)
+            self.fail(f"{value!r} is not of the form anna=+30", param, ctx)
         return player, number
 
 
 @click.group("dispute")
 def dispute_command() -> None:
-    """Complain of a match, look at the evidence, rule, decide on corrections.
+    """Open, review and decide disputes about matches.
 
-    All of it goes over the service. docs/auditor.md leads from a complaint to a ruling.
+    docs/auditor.md shows the whole way from a complaint to a ruling.
     """
 
 
 @dispute_command.command("open")
-@click.argument("match_id", metavar="MATCH", type=click.UUID)
-@click.option("--version", type=click.IntRange(1), help="Complain of the event of this version.")
-@click.option("--payout", is_flag=True, help="Complain of the coins that were paid at the end.")
+@MATCH
+@click.option(
+    "--version", metavar="N", type=click.IntRange(1), help="Dispute the event of this version."
+)
+@click.option("--payout", is_flag=True, help="Dispute the coins paid out at the end.")
 @_REASON
 @with_connection("player")
 def open_command(
@@ -74,9 +83,9 @@ def open_command(
     payout: bool,
     reason: str,
 ) -> None:
-    """Complain, as a player of MATCH."""
+    """Open a dispute about MATCH, as one of its players."""
     if payout == (version is not None):
-        raise click.UsageError("name a --version, or --payout")
+        raise click.UsageError("give either --version or --payout")
     request = api.OpenDisputeRequest(
         request_id=new_request_id(), match_id=str(match_id), reason=reason
     )
@@ -84,20 +93,22 @@ def open_command(
         request.payout.SetInParent()
     else:
         request.version = version
-    _print_status(asyncio.run(_open(connection, request)))
+    opened = connection.call(DisputeServiceStub, lambda stub: stub.OpenDispute, request)
+    _print_status(opened.dispute)
 
 
-async def _open(connection: Connection, request: api.OpenDisputeRequest) -> api.Dispute:
-    async with connection.client() as client:
-        stub = DisputeServiceStub(client.channel)
-        return (await client.call(stub.OpenDispute, request)).dispute
-
-
-@dispute_command.command("list", short_help="List disputes, newest first.")
-@click.option("--status", type=click.Choice(list(_STATUSES)), help="Only those that stand so.")
-@click.option("--match", "match_id", type=click.UUID, help="Only those about this match.")
-@click.option("--by", "opened_by", metavar="PLAYER", help="Only those that this player has opened.")
-@click.option("--limit", type=click.IntRange(1), default=_PAGE, show_default=True)
+@dispute_command.command("list")
+@click.option("--status", type=click.Choice(list(_STATUSES)), help="Only disputes in this status.")
+@click.option("--match", "match_id", type=click.UUID, help="Only disputes about this match.")
+@click.option("--by", "opened_by", metavar="PLAYER", help="Only disputes opened by this player.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1),
+    default=_PAGE_SIZE,
+    show_default=True,
+    help="Number of disputes to list.",
+)
 @with_connection("auditor")
 def list_command(
     *,
@@ -107,15 +118,19 @@ def list_command(
     opened_by: str | None,
     limit: int,
 ) -> None:
-    """List disputes, newest first: players see their own, auditors and operators all."""
+    """List disputes, newest first.
+
+    Players see their own, auditors and operators see all.
+    """
     request = api.ListDisputesRequest(
         status=_STATUSES[status] if status else api.DISPUTE_STATUS_UNSPECIFIED,
         match_id=str(match_id or ""),
         opened_by=opened_by or "",
-        page_size=min(limit, _PAGE),
+        page_size=min(limit, _PAGE_SIZE),
     )
+    console = new_console()
     for dispute in asyncio.run(_list(connection, request, limit)):
-        click.echo(dispute_line(dispute))
+        print_fields(console, dispute_fields(dispute))
 
 
 async def _list(
@@ -133,23 +148,19 @@ async def _list(
     return found[:limit]
 
 
-@dispute_command.command("show", short_help="Show a dispute, and to an auditor the evidence.")
+@dispute_command.command("show")
 @_DISPUTE
 @with_connection("auditor")
 def show_command(*, connection: Connection, dispute_id: UUID) -> None:
-    """Show DISPUTE, and to an auditor the evidence: the table before, the move, the verdict, coins.
+    """Show DISPUTE, and to auditors the evidence.
 
-    To an auditor it shows every hand.
+    The evidence is the table before the event, the event, the verdict and the coins. It shows every
+    hand.
     """
     request = api.GetDisputeRequest(dispute_id=str(dispute_id))
-    found = asyncio.run(_show(connection, request))
+    found = connection.call(DisputeServiceStub, lambda stub: stub.GetDispute, request)
     for line in dispute_lines(found, translator(connection.language)):
         click.echo(line)
-
-
-async def _show(connection: Connection, request: api.GetDisputeRequest) -> api.GetDisputeResponse:
-    async with connection.client() as client:
-        return await client.call(DisputeServiceStub(client.channel).GetDispute, request)
 
 
 @dispute_command.command("rule")
@@ -159,11 +170,11 @@ async def _show(connection: Connection, request: api.GetDisputeRequest) -> api.G
 @click.option(
     "--correct",
     "corrections",
-    type=Coins(),
+    type=CoinsType(),
     multiple=True,
-    help="Coins to put right; may be given several times, and adds up to 0.",
+    help="Coins to give to or take from a player, such as anna=+30; repeatable. The sum must be 0.",
 )
-@_AT
+@_EXPECTED_VERSION
 @with_connection("auditor")
 def rule_command(
     *,
@@ -174,9 +185,9 @@ def rule_command(
     corrections: Sequence[tuple[str, int]],
     at: int | None,
 ) -> None:
-    """Rule on DISPUTE, as an auditor, once the match has ended.
+    """Rule on DISPUTE, as an auditor.
 
-    With --correct the ruling waits for an operator, who approves it before any coin moves.
+    The match must have ended. A ruling with --correct takes effect when an operator approves it.
     """
     request = api.RuleOnDisputeRequest(
         request_id=new_request_id(),
@@ -186,20 +197,15 @@ def rule_command(
         corrections=[api.Correction(player_id=who, coins=coins) for who, coins in corrections],
         expected_version=at,
     )
-    _print_status(asyncio.run(_rule(connection, request)))
-
-
-async def _rule(connection: Connection, request: api.RuleOnDisputeRequest) -> api.Dispute:
-    async with connection.client() as client:
-        stub = DisputeServiceStub(client.channel)
-        return (await client.call(stub.RuleOnDispute, request)).dispute
+    ruled = connection.call(DisputeServiceStub, lambda stub: stub.RuleOnDispute, request)
+    _print_status(ruled.dispute)
 
 
 @dispute_command.command("decide", short_help="Decide on the corrections of a ruling.")
 @_DISPUTE
 @click.argument("decision", type=click.Choice(list(_DECISIONS)))
 @_REASON
-@_AT
+@_EXPECTED_VERSION
 @with_connection("operator")
 def decide_command(
     *,
@@ -211,7 +217,7 @@ def decide_command(
 ) -> None:
     """Approve or decline the corrections of the ruling on DISPUTE, as an operator.
 
-    Approved: the coins move, and the ruling is final. Declined: the dispute is open again.
+    To approve moves the coins and makes the ruling final. To decline opens the dispute again.
     """
     request = api.DecideCorrectionRequest(
         request_id=new_request_id(),
@@ -220,13 +226,8 @@ def decide_command(
         reason=reason,
         expected_version=at,
     )
-    _print_status(asyncio.run(_decide(connection, request)))
-
-
-async def _decide(connection: Connection, request: api.DecideCorrectionRequest) -> api.Dispute:
-    async with connection.client() as client:
-        stub = DisputeServiceStub(client.channel)
-        return (await client.call(stub.DecideCorrection, request)).dispute
+    decided = connection.call(DisputeServiceStub, lambda stub: stub.DecideCorrection, request)
+    _print_status(decided.dispute)
 
 
 def _print_status(dispute: api.Dispute) -> None:

@@ -1,4 +1,4 @@
-"""What is told of a fault that could be foreseen: one sentence, and an exit code."""
+"""The messages and exit codes for errors that commands raise."""
 
 import errno
 from typing import Final
@@ -8,34 +8,36 @@ from pydantic import ValidationError
 from eventstore.errors import EmbeddedPostgresError, StoreError, StoreUnavailable
 from service.checkpoints.signing_keys import NoteKeyError
 from service.cli.client import CallRefused, ServerUnreachable
+from service.cli.exits import EXIT_FAILED, EXIT_MISUSED, EXIT_UNREACHABLE
 from service.rpc.token_keys import KeySetError
 from service.server import StartError
 
-EXIT_FAILED: Final = 1
-EXIT_MISUSED: Final = 2
-EXIT_UNREACHABLE: Final = 3
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def explain_error(error: Exception) -> tuple[list[str], int] | None:
-    """The sentences and the exit code; None for what nobody foresaw."""
+    """Return the messages and the exit code for an expected error; None for other errors."""
     match error:
+        case ExceptionGroup(exceptions=(first, *_)):
+            return explain_error(first)
         case ValidationError():
             return [_setting(fault["loc"], fault["msg"]) for fault in error.errors()], EXIT_MISUSED
         case StoreUnavailable() | EmbeddedPostgresError():
             return [f"the database cannot be reached: {error}"], EXIT_UNREACHABLE
         case ServerUnreachable():
             return [f"{error}: is it running? `durak serve` starts one"], EXIT_UNREACHABLE
-        case CallRefused() | StoreError() | StartError() | KeySetError() | NoteKeyError():
+        case CallRefused():
+            return [str(error), *getattr(error, "__notes__", ())], EXIT_FAILED
+        case StoreError() | StartError() | KeySetError() | NoteKeyError():
             return [str(error)], EXIT_FAILED
         case OSError() if error.filename is not None and error.strerror:
             return [f"{error.filename}: {error.strerror}"], EXIT_FAILED
         case OSError() if error.errno in _DISK_FULL:
-            return [f"what was asked for cannot be written: {error.strerror}"], EXIT_FAILED
+            return [f"cannot write the output: {error.strerror}"], EXIT_FAILED
     return None
 
 
 def _setting(place: tuple[int | str, ...], fault: str) -> str:
-    """What is wrong with a setting, or with several together, which pydantic says in its way."""
+    """Return the message for a wrong setting, or for a wrong combination of settings."""
     name = f"setting {'_'.join(map(str, place))}" if place else "settings"
     return f"{name}: {fault.removeprefix('Value error, ')}"

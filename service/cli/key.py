@@ -1,4 +1,4 @@
-"""`durak key`: the keys that checkpoints are signed with."""
+"""`durak key`: the keys that sign checkpoints."""
 
 from pathlib import Path
 from typing import Final
@@ -6,61 +6,58 @@ from typing import Final
 import click
 
 from service.checkpoints import signing_keys
-from service.cli.options import load_config
+from service.cli.options import DATA_DIR, load_config
 
 _FILE: Final = click.option(
-    "--file", "file", type=click.Path(path_type=Path), help="The key file. [default: as set]"
-)
-_DATA: Final = click.option(
-    "--data-dir", type=click.Path(path_type=Path), help="The data folder where it lies by default."
+    "--file",
+    type=click.Path(path_type=Path),
+    help="Key file.  [env var: DURAK_CHECKPOINT_KEY; default: checkpoint-key in the data folder]",
 )
 
 
 @click.group("key")
 def key_command() -> None:
-    """Make, rotate and show the keys that checkpoints are signed with.
-
-    They lie in the file DURAK_CHECKPOINT_KEY, or in checkpoint-key in the data folder.
-    """
+    """Manage the keys that sign checkpoints."""
 
 
 @key_command.command("new")
 @click.argument("name")
 @_FILE
-@_DATA
+@DATA_DIR
 def new(name: str, file: Path | None, data_dir: Path | None) -> None:
-    """Make the first key and print its public half.
+    """Create the first key and print its public key.
 
-    NAME names the log for good, as in durak.example/log: a name that is yours, without spaces or +.
+    NAME is the permanent name of the log, such as durak.example/log: a domain that is yours and a
+    path, without spaces or +.
     """
     click.echo(signing_keys.make(_path(file, data_dir), name).verifier)
 
 
-@key_command.command("rotate", short_help="Begin a rotation: make a new key besides the old.")
+@key_command.command("rotate", short_help="Add a new key that signs together with the old ones.")
 @_FILE
-@_DATA
+@DATA_DIR
 def rotate(file: Path | None, data_dir: Path | None) -> None:
-    """Make a new key, which signs besides the old ones, and print its public half."""
+    """Add a new key that signs together with the old ones, and print its public key."""
     click.echo(signing_keys.rotate(_path(file, data_dir)).verifier)
 
 
 @key_command.command("retire")
 @_FILE
-@_DATA
+@DATA_DIR
 def retire(file: Path | None, data_dir: Path | None) -> None:
-    """End a rotation: drop the old keys, and print their public halves.
+    """Remove all keys but the newest, and print their public keys.
 
-    Keep those: older checkpoints and transcripts are verified with them.
+    Keep these public keys: they verify older checkpoints and transcripts.
     """
     for key in signing_keys.retire(_path(file, data_dir)):
         click.echo(key.verifier)
 
 
-@key_command.command("public", short_help="Print the public keys, the newest first.")
+@key_command.command("public")
 @_FILE
-@_DATA
+@DATA_DIR
 def public(file: Path | None, data_dir: Path | None) -> None:
-    """Print the public keys, the newest first, as `durak verify --key` takes them."""
+    """Print the public keys for `durak verify --key`, newest first."""
     for key in signing_keys.read(_path(file, data_dir)):
         click.echo(key.verifier)
 

@@ -1,8 +1,6 @@
-"""The command line `durak`.
+"""The entry point of the command line `durak`.
 
-Exit codes: 0 all is well; 1 it was refused or has failed; 2 the command was written wrongly;
-3 the server or the database cannot be reached; 4 `durak verify` found no fault and no proof;
-130 a person has left with Ctrl-C.
+`service.cli.exits` lists the exit codes.
 """
 
 import os
@@ -10,117 +8,155 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import click
 
-COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+from service.cli.exits import EXIT_FAILED, EXIT_INTERRUPTED
+
+TRACEBACK_VARIABLE: Final = "DURAK_TRACEBACK"
+
+
+class Entry(NamedTuple):
+    """A command: the section of the help, `module:attribute`, and its summary."""
+
+    section: str
+    target: str
+    summary: str
+
+
+_PLAY: Final = "Play"
+_RUN: Final = "Run a service"
+_AUDIT: Final = "Inspect and audit matches"
+COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
     {
-        "arena": ("service.cli.arena:arena", "Let bots of two levels play each other, and count."),
-        "audit": ("service.cli.audit:audit_command", "Judge matches, show them open, prove them."),
-        "coins": ("service.cli.coins:coins_command", "Tell your coins, and the latest transfers."),
-        "demo": (
-            "service.cli.demo:demo",
-            "Play a match of four over gRPC, then replay and audit it.",
-        ),
-        "dispute": (
-            "service.cli.dispute:dispute_command",
-            "Complain of a match, look at the evidence, rule, decide on corrections.",
-        ),
-        "export": (
-            "service.cli.matches:export",
-            "Write the stored records of a match as JSON lines.",
-        ),
-        "grant": ("service.cli.coins:grant_command", "Issue coins to a player, as an operator."),
-        "key": (
-            "service.cli.key:key_command",
-            "Make, rotate and show the keys that checkpoints are signed with.",
-        ),
-        "matches": (
-            "service.cli.matches:matches",
-            "List the matches of the database, newest first.",
-        ),
-        "migrate": (
-            "service.cli.serve:migrate_command",
-            "Bring the database to the newest schema.",
-        ),
-        "play": ("service.cli.play.command:play", "Play Durak at this terminal."),
-        "practice": ("service.cli.practice:practice", "Solve endings."),
-        "ratings": (
-            "service.cli.standings:ratings_command",
-            "List the ratings, the most points first.",
-        ),
-        "rebuild": (
-            "service.cli.rebuild:rebuild",
-            "Make lists of matches, series and ratings anew from the log.",
-        ),
-        "replay": ("service.cli.matches:replay", "Tell a match move by move and bout by bout."),
-        "review": (
+        "play": Entry(_PLAY, "service.cli.play.command:play", "Play Durak in this terminal"),
+        "practice": Entry(_PLAY, "service.cli.practice:practice", "Solve endgame puzzles"),
+        "rules": Entry(_PLAY, "service.cli.rules:rules", "Show the rules of a table"),
+        "review": Entry(
+            _PLAY,
             "service.cli.review:review_command",
-            "Tell which moves of an ending gave the result away.",
+            "Show which endgame moves gave a better result away",
         ),
-        "rules": ("service.cli.rules:rules", "Show the rules of a table."),
-        "series": ("service.cli.standings:series_command", "Tell how a series stands."),
-        "serve": ("service.cli.serve:serve", "Run the service until Ctrl-C or SIGTERM."),
-        "show": ("service.cli.matches:show", "Show the table of a match at any version."),
-        "token": ("service.cli.tokens:token_command", "Print a token of the development key."),
-        "verify": ("service.cli.verify:verify_command", "Check a transcript, offline."),
+        "coins": Entry(
+            _PLAY, "service.cli.coins:coins_command", "Show your coins and latest transfers"
+        ),
+        "ratings": Entry(_PLAY, "service.cli.standings:ratings_command", "List player ratings"),
+        "series": Entry(
+            _PLAY, "service.cli.standings:series_command", "Show the score of a series of matches"
+        ),
+        "demo": Entry(
+            _RUN, "service.cli.demo:demo", "Play a match of four, then replay and audit it"
+        ),
+        "serve": Entry(_RUN, "service.cli.serve:serve", "Run the service"),
+        "migrate": Entry(
+            _RUN, "service.cli.serve:migrate_command", "Update the database to the newest schema"
+        ),
+        "rebuild": Entry(
+            _RUN, "service.cli.rebuild:rebuild", "Rebuild match lists, series and ratings"
+        ),
+        "token": Entry(_RUN, "service.cli.tokens:token_command", "Print a token for development"),
+        "grant": Entry(_RUN, "service.cli.coins:grant_command", "Grant coins to a player"),
+        "key": Entry(_RUN, "service.cli.key:key_command", "Manage the keys that sign checkpoints"),
+        "arena": Entry(_RUN, "service.cli.arena:arena", "Compare two bot levels over many matches"),
+        "matches": Entry(_AUDIT, "service.cli.matches:matches", "List matches, newest first"),
+        "show": Entry(
+            _AUDIT, "service.cli.matches:show", "Show the table of a match at any version"
+        ),
+        "replay": Entry(_AUDIT, "service.cli.matches:replay", "Print a match move by move"),
+        "export": Entry(
+            _AUDIT, "service.cli.matches:export", "Print the stored records of a match as JSON"
+        ),
+        "audit": Entry(
+            _AUDIT, "service.cli.audit:audit_command", "Check matches, payouts and checkpoints"
+        ),
+        "verify": Entry(
+            _AUDIT, "service.cli.verify:verify_command", "Verify a transcript file offline"
+        ),
+        "dispute": Entry(
+            _AUDIT, "service.cli.dispute:dispute_command", "Open, review and decide disputes"
+        ),
     }
 )
-"""Where each command is, and what it is for. All take a second to import, and a call needs one."""
+"""All commands, in the order of the help. Importing them all takes a second."""
 
 
 class Commands(click.Group):
-    """A group that imports a command when it is asked for."""
+    """A group that imports a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
+        """Return the names of all commands."""
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, if there is one."""
+        """Import and return a command; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(import_module(module), name)
+        module, _, attribute = COMMANDS[cmd_name].target.partition(":")
+        command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What each command is for, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
+        """Write the summaries by section, without importing the commands."""
+        for section in (_PLAY, _RUN, _AUDIT):
+            rows = [(name, it.summary) for name, it in COMMANDS.items() if it.section == section]
+            with formatter.section(section):
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
+        """Run the command. Ctrl-C ends it with an exit code and no message."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(EXIT_INTERRUPTED)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="durak")
 def durak() -> None:
-    """Durak (дурак): a match service you can check.
+    """Play Durak (дурак), run the match service, and audit its matches.
 
-    Start with `durak demo`; `durak serve` runs the service for your client.
-    Settings are environment variables DURAK_…; docs/operator.md lists them.
+    Start with `durak demo`, or run `durak serve` and, in another terminal, `durak play`.
+
+    Settings of the service are environment variables DURAK_…, listed in docs/operator.md.
+
+    Exit codes: 0 success; 1 refused or failed; 2 wrong usage or setting; 3 service or database
+    unreachable; 4 nothing wrong but unproven (verify); 130 Ctrl-C.
     """
 
 
 def main() -> None:
-    """Run the command line, and turn foreseeable faults into one sentence and an exit code."""
-    if sys.argv[1:2] != ["serve"]:  # what gRPC logs of itself is for operators
+    """Run the command line. Expected errors become messages and an exit code."""
+    if sys.argv[1:2] != ["serve"]:  # logs of gRPC are for operators
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         durak.main(prog_name="durak")
     except Exception as error:
         explained = import_module("service.cli.errors").explain_error(error)
-        if explained is None:
+        if explained is None and _wants_traceback():
             raise
-        sentences, code = explained
-        for sentence in sentences:
-            click.echo(f"durak: {sentence}", err=True)
+        messages, code = explained or _unexpected(error)
+        for message in messages:
+            click.echo(f"durak: {message}", err=True)
         _flush()
         sys.exit(code)
 
 
+def _wants_traceback() -> bool:
+    return sys.argv[1:2] == ["serve"] or bool(os.environ.get(TRACEBACK_VARIABLE))
+
+
+def _unexpected(error: Exception) -> tuple[list[str], int]:
+    messages = [
+        f"unexpected error: {type(error).__name__}: {error}",
+        f"this is a bug in durak; set {TRACEBACK_VARIABLE}=1 for a traceback",
+    ]
+    return messages, EXIT_FAILED
+
+
 def _flush() -> None:
-    """Write what is left, or let go of it: Python would say itself that there is no room for it."""
+    """Write buffered output, or drop it: Python reports a full disk at exit by itself."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,6 +1,6 @@
-"""`durak matches`, `show`, `replay` and `export`: what the log says of a match.
+"""`durak matches`, `show`, `replay` and `export`: matches read from the database itself.
 
-They read the database itself, past all roles: they are for whoever runs the service.
+These commands check no role, so they are for operators.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import click
@@ -20,10 +20,11 @@ from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
 from eventstore import StoredRecord, first_hash
 from eventstore.read_models.lobby import ListedMatch
-from service.cli.audit.records import record_line
+from service.cli.audit.records import record_json
 from service.cli.database import open_store
-from service.cli.options import LANGUAGE, STORE_DATA, load_config
-from service.cli.terminal import new_console
+from service.cli.exits import CommandError
+from service.cli.options import AT_VERSION, DATA_DIR, LANGUAGE, MATCH, load_config, with_options
+from service.cli.terminal import new_console, print_fields
 from service.config import Config
 from service.judging.messages import open_state, record_message
 from service.matches.records import read_records
@@ -31,49 +32,53 @@ from service.render.cards import colour_cards
 from service.render.narration import Narrator
 from service.render.table import open_table_lines, seat_names, table_lines, trump_suit
 from service.render.texts import settings_line, translator
+from service.text.localisation import Translate
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-_MATCH: Final = click.argument("match_id", metavar="MATCH", type=click.UUID)
-_AT: Final = click.option(
-    "--at", type=click.IntRange(1), help="Stop at this version instead of the last."
-)
 
-
-def _viewer(command: _Command) -> _Command:
-    """Options for whose eyes to see through; without them all cards are open."""
-    seat = click.option("--as", "seat", type=click.IntRange(0, 5), help="As this seat sees it.")
-    return seat(click.option("--spectator", is_flag=True, help="As a spectator sees it.")(command))
+def _viewer_options(command: _Command) -> _Command:
+    """Add the options for the viewer. Without them, all cards are shown."""
+    return with_options(
+        click.option(
+            "--as",
+            "seat",
+            metavar="SEAT",
+            type=click.IntRange(0, 5),
+            help="Show what this seat sees.",
+        ),
+        click.option("--spectator", is_flag=True, help="Show what a spectator sees."),
+    )(command)
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The records of one match as stored, and as read, up to the version asked for."""
+    """The records of a match up to a version, stored and parsed."""
 
     stored: Sequence[StoredRecord]
     records: Sequence[Record]
 
     def fold(self, seat: int | None) -> Match:
-        """The match that they make. `seat` must be one of its seats, or None."""
+        """Return the match. Raises CommandError if the log is corrupt or has no such seat."""
         try:
             match = fold(self.records)
         except CorruptLogError as error:
-            raise click.ClickException(f"the log is corrupt: {error}") from error
+            raise CommandError(f"the log is corrupt: {error}") from error
         if seat is not None and seat >= len(match.table.seats):
-            raise click.ClickException(f"the table has {len(match.table.seats)} seats only")
+            raise CommandError(f"the table has {len(match.table.seats)} seats, so no seat {seat}")
         return match
 
 
 def _read(match_id: UUID, at: int | None, data_dir: Path | None) -> Log:
     stored = asyncio.run(_stored(load_config(data_dir), match_id))
     if not stored:
-        raise click.ClickException(f"there is no match {match_id} in this database")
+        raise CommandError(f"there is no match {match_id} in this database")
     if at is not None and at > len(stored):
-        raise click.ClickException(f"the match has {len(stored)} versions only")
+        raise CommandError(f"the match has no version {at}: the last is {len(stored)}")
     try:
         records = read_records(stored, first_hash(match_id))
     except CorruptLogError as error:
-        raise click.ClickException(f"the log is corrupt: {error}") from error
+        raise CommandError(f"the log is corrupt: {error}") from error
     return Log(stored[:at], records[:at])
 
 
@@ -83,33 +88,46 @@ async def _stored(config: Config, match_id: UUID) -> list[StoredRecord]:
 
 
 @click.command()
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
-@STORE_DATA
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="Number of matches to list.",
+)
+@DATA_DIR
 @LANGUAGE
 def matches(limit: int, data_dir: Path | None, language: str) -> None:
     """List the matches of the database, newest first."""
     translate = translator(language)
-    for row in asyncio.run(_listed(load_config(data_dir), limit)):
-        match = MatchSummary.FromString(row.summary)
-        phase = translate(
-            "match-phase", phase=Phase.Name(match.phase).removeprefix("PHASE_").lower()
-        )
-        players = seat_names(match.seats, translate).join(seat.seat for seat in match.seats)
-        opened = f"{row.opened_at.astimezone():%Y-%m-%d %H:%M}"
-        settings = settings_line(match.settings, translate)
-        click.echo(f"{row.match_id}  {opened}  {phase:8}  {players}  ({settings})")
+    console = new_console()
+    for listed in asyncio.run(_list(load_config(data_dir), limit)):
+        print_fields(console, _summary_fields(listed, translate))
 
 
-async def _listed(config: Config, limit: int) -> list[ListedMatch]:
+async def _list(config: Config, limit: int) -> list[ListedMatch]:
     async with open_store(config) as store:
         return await store.lobby.list_matches(limit=limit)
 
 
+def _summary_fields(listed: ListedMatch, translate: Translate) -> list[str]:
+    match = MatchSummary.FromString(listed.summary)
+    phase = Phase.Name(match.phase).removeprefix("PHASE_").lower()
+    return [
+        str(listed.match_id),
+        f"{listed.opened_at.astimezone():%Y-%m-%d %H:%M}",
+        f"{translate('match-phase', phase=phase):8}",
+        seat_names(match.seats, translate).join(seat.seat for seat in match.seats),
+        f"({settings_line(match.settings, translate)})",
+    ]
+
+
 @click.command()
-@_MATCH
-@_AT
-@_viewer
-@STORE_DATA
+@MATCH
+@AT_VERSION
+@_viewer_options
+@DATA_DIR
 @LANGUAGE
 def show(
     *,
@@ -120,24 +138,24 @@ def show(
     data_dir: Path | None,
     language: str,
 ) -> None:
-    """Show the table of MATCH at a version, with all hands unless told otherwise."""
+    """Show the table of MATCH at a version, by default with all hands."""
     match = _read(match_id, at, data_dir).fold(seat)
     view = table_view(match, None if spectator else seat)
-    translate, trumps = translator(language), trump_suit(view)
+    translate = translator(language)
     settings = settings_line(view.settings, translate)
     lines = [translate("table-match", match=view.match_id, version=view.version, settings=settings)]
     if seat is None and not spectator:
         lines += open_table_lines(open_state(match), translate)
     else:
         lines += table_lines(view, translate)
-    _print(lines, trumps)
+    _print(lines, trump_suit(view))
 
 
 @click.command()
-@_MATCH
-@_AT
-@_viewer
-@STORE_DATA
+@MATCH
+@AT_VERSION
+@_viewer_options
+@DATA_DIR
 @LANGUAGE
 def replay(
     *,
@@ -148,7 +166,7 @@ def replay(
     data_dir: Path | None,
     language: str,
 ) -> None:
-    """Tell MATCH move by move and bout by bout, with all cards unless told otherwise."""
+    """Print MATCH move by move and bout by bout, by default with all cards."""
     log = _read(match_id, at, data_dir)
     match = log.fold(seat)
     translate = translator(language)
@@ -158,7 +176,7 @@ def replay(
         event = record.event
         if spectator or seat is not None:
             event = redact(event, None if spectator else seat, match.trump_card)
-        lines += narrator.transcript(event)
+        lines += narrator.numbered_lines(event)
     if match.phase in (PHASE_WAITING, PHASE_PLAYING):
         lines += ["", *table_lines(table_view(match, None if spectator else seat), translate)]
     _print(lines, narrator.trump_suit)
@@ -171,14 +189,14 @@ def _print(lines: Sequence[str], trumps: int) -> None:
 
 
 @click.command()
-@_MATCH
-@_AT
-@STORE_DATA
+@MATCH
+@AT_VERSION
+@DATA_DIR
 def export(match_id: UUID, at: int | None, data_dir: Path | None) -> None:
-    """Write the stored records of MATCH as JSON lines.
+    """Print the stored records of MATCH, one JSON object on a line.
 
-    Each line has the version, the hash of the chain (hex), the record's bytes as stored (base64),
-    and the record itself in the JSON mapping of Protobuf.
+    Each has the version, the chain hash (hex), the stored bytes (base64), and the record in the
+    JSON mapping of Protobuf.
     """
     for stored in _read(match_id, at, data_dir).stored:
-        click.echo(json.dumps(record_line(record_message(stored)), ensure_ascii=False))
+        click.echo(json.dumps(record_json(record_message(stored)), ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they stand for: the service, who calls, a table."""
+"""Options that several commands share, and the settings that their values give."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,14 +25,14 @@ LEVELS: Final = MappingProxyType(
 _CIRCLES: Final = MappingProxyType(
     {"all": ThrowIn.THROW_IN_ALL, "neighbours": ThrowIn.THROW_IN_NEIGHBOURS}
 )
-# What a table has where neither the person nor the preset says otherwise.
+# Settings of a table that neither the options nor the preset give.
 _DEFAULTS: Final = MappingProxyType(
     {"deck": 36, "seats": 2, "throw_in": ThrowIn.THROW_IN_ALL, "draw_allowed": True}
 )
 
 
 def with_options(*options: Option[Any]) -> Callable[[Command], Command]:
-    """Give a command these options; its help lists them in this order."""
+    """Return a decorator that adds options to a command. Its help lists them in this order."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(options):
@@ -46,72 +46,110 @@ SERVER: Final = click.option(
     "--server",
     metavar="HOST:PORT",
     envvar="DURAK_SERVER",
-    show_envvar=True,
-    help="The server. [default: this machine's]",
+    help="Address of the service.  [env var: DURAK_SERVER; default: 127.0.0.1:50051]",
 )
 CERTIFICATE: Final = click.option(
     "--ca",
     "certificate",
-    type=click.Path(path_type=Path, exists=True),
-    help="Trusted (PEM); turns TLS on.",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="PEM file of the certificate authorities to trust. Turns on TLS.",
 )
-TOKEN: Final = click.option("--token", envvar="DURAK_TOKEN", show_envvar=True, help="Who you are.")
-KEY_DATA: Final = click.option(
-    "--data-dir", type=click.Path(path_type=Path), help="Where the server's key lies."
+TOKEN: Final = click.option(
+    "--token",
+    envvar="DURAK_TOKEN",
+    help="Token (JWT) of the caller.  [env var: DURAK_TOKEN; default: made for --name]",
+)
+NAME: Final = click.option(
+    "--name",
+    help="Name of the caller; makes a token with the development key in the data folder.  "
+    "[default: your login name]",
+)
+DATA_DIR: Final = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    envvar="DURAK_DATA_DIR",
+    help="Data folder of the service.  [env var: DURAK_DATA_DIR; default: .durak]",
 )
 LANGUAGE: Final = click.option(
     "--language",
     type=click.Choice(LANGUAGES),
     default="en",
     envvar="DURAK_LANGUAGE",
-    show_envvar=True,
-    show_default=True,
-    help="Of texts and refusals.",
+    help="Language of the output.  [env var: DURAK_LANGUAGE; default: en]",
 )
-STORE_DATA: Final = click.option(
-    "--data-dir", type=click.Path(path_type=Path), help="Data of the embedded Postgres."
+MATCH: Final = click.argument("match_id", metavar="MATCH", type=click.UUID)
+AT_VERSION: Final = click.option(
+    "--at",
+    metavar="VERSION",
+    type=click.IntRange(1),
+    help="Version to stop at.  [default: the last]",
 )
 GAME: Final = (
-    click.option("--deck", type=click.Choice(["24", "36", "52"]), help="Cards. [default: 36]"),
-    click.option("--seats", type=click.IntRange(2, 6), help="Seats. [default: 2]"),
     click.option(
-        "--throw-in", type=click.Choice(list(_CIRCLES)), help="Who throws in. [default: all]"
+        "--deck", type=click.Choice(["24", "36", "52"]), help="Cards in the deck.  [default: 36]"
     ),
     click.option(
-        "--transfer/--no-transfer", default=None, help="Perevodnoy, or podkidnoy (default)."
+        "--seats", metavar="N", type=click.IntRange(2, 6), help="Number of seats.  [default: 2]"
     ),
-    click.option("--draws/--no-draws", default=None, help="Can it be a draw? [default: yes]"),
-    click.option("--five-card-opening", is_flag=True, default=None, help="Five cards at first."),
+    click.option(
+        "--throw-in",
+        type=click.Choice(list(_CIRCLES)),
+        help="Players who may throw in: all, or the defender's neighbours.  [default: all]",
+    ),
+    click.option(
+        "--transfer/--no-transfer",
+        default=None,
+        help="Allow the defender to transfer the attack (perevodnoy).  [default: no]",
+    ),
+    click.option("--draws/--no-draws", default=None, help="Allow draws.  [default: yes]"),
+    click.option(
+        "--five-card-opening",
+        is_flag=True,
+        default=None,
+        help="Limit attacks to five cards until the first successful defence.",
+    ),
 )
-"""How the cards are played."""
+"""Options for the rules of the game."""
 TABLE: Final = (
     *GAME,
     click.option(
-        "--tricky", is_flag=True, default=None, help="Illegal cards stand until challenged."
+        "--tricky",
+        is_flag=True,
+        default=None,
+        help="Let illegal cards stand until a player challenges them.",
     ),
     click.option(
-        "--timer", type=click.IntRange(0, 86_400), help="Seconds for a move. [default: none]"
+        "--timer",
+        metavar="SECONDS",
+        type=click.IntRange(0, 86_400),
+        help="Time for each move.  [default: none]",
     ),
     click.option(
-        "--stake", type=click.IntRange(0, 10**9), help="Coins of each seat. [default: none]"
+        "--stake",
+        metavar="COINS",
+        type=click.IntRange(0, 10**9),
+        help="Coins that each seat pays.  [default: 0]",
     ),
-    click.option("--preset", type=click.Choice(list(PRESETS)), help="A table by its name."),
+    click.option("--preset", type=click.Choice(list(PRESETS)), help="Preset of rules to play by."),
 )
-"""All that a table can have."""
+"""Options for all settings of a table."""
 
 
 def load_config(data_dir: Path | None) -> Config:
-    """The settings of the service, with the data folder of the command line if there is one."""
+    """Return the settings of the service, with the data folder of `--data-dir` if given."""
     return Config() if data_dir is None else Config(data_dir=data_dir)
 
 
 def server_address(server: str | None, config: Config) -> str:
-    """Where to call: the server of the command line, or that of this machine."""
+    """Return the address to call: `--server` if given, or the local service."""
     return server or f"{config.listen_host}:{config.listen_port}"
 
 
 def table_settings(given: Mapping[str, Any]) -> Settings:
-    """The settings that `GAME` or `TABLE` ask for; what a preset locks is left to the server."""
+    """Return the settings that the values of `GAME` or `TABLE` ask for.
+
+    Settings that the preset locks are left out unless given; the service checks them.
+    """
     asked = {
         "deck": None if given["deck"] is None else int(given["deck"]),
         "seats": given["seats"],

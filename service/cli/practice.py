@@ -1,4 +1,4 @@
-"""`durak practice`: endings to be solved at a terminal, and then a full match against a bot."""
+"""`durak practice`: endgame puzzles at a terminal, then a full match against a bot."""
 
 import asyncio
 import os
@@ -12,18 +12,10 @@ import click
 from durak.v1 import practice_service_pb2 as api
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
-from service.cli.connection import RETRY_SECONDS
-from service.cli.options import (
-    CERTIFICATE,
-    KEY_DATA,
-    LANGUAGE,
-    SERVER,
-    load_config,
-    server_address,
-    with_options,
-)
-from service.cli.play.command import EXIT_INTERRUPTED, play
-from service.cli.terminal import new_console
+from service.cli.connection import OPTION_NAMES, OPTIONS, RETRY_SECONDS
+from service.cli.options import load_config, server_address, with_options
+from service.cli.play.command import play
+from service.cli.terminal import new_console, print_item
 from service.render.moves import parse_number
 from service.text.localisation import Texts
 
@@ -32,33 +24,28 @@ _MENU: Final = ("menu-next", "menu-again", "menu-list", "menu-match", "menu-leav
 
 @click.command()
 @click.argument("puzzle", required=False)
-@click.option("--list", "only_list", is_flag=True, help="List the puzzles, no more.")
-@with_options(SERVER, CERTIFICATE)
-@click.option("--token", envvar="DURAK_TOKEN", show_envvar=True, help="For the full match.")
-@click.option("--name", help="Your name in the full match.")
-@with_options(KEY_DATA, LANGUAGE)
+@click.option("--list", "only_list", is_flag=True, help="List the puzzles and exit.")
+@with_options(*OPTIONS)
 @click.pass_context
 def practice(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
-    """Solve endings, beginning with PUZZLE (an id) or one that you choose.
+    """Solve endgame puzzles, starting with PUZZLE (an id) or with one from the list.
 
-    You need no token. After a puzzle you can play a full match against a bot, as `durak play` does.
+    After a puzzle you can play a full match against a bot, as `durak play` does. Only that match
+    needs a token or a name.
     """
     config = load_config(given["data_dir"])
     address = server_address(given["server"], config)
-    try:
-        with _Lesson(address, given["certificate"], given["language"]) as lesson:
-            wants_match = lesson.run(given["puzzle"], only_list=given["only_list"])
-    except KeyboardInterrupt:
-        context.exit(EXIT_INTERRUPTED)
+    with _Lesson(address, given["certificate"], given["language"]) as lesson:
+        wants_match = lesson.run(given["puzzle"], only_list=given["only_list"])
     if wants_match:
-        shared = ("server", "certificate", "token", "name", "data_dir", "language")
-        context.invoke(play, **{name: given[name] for name in shared})
+        context.invoke(play, **{name: given[name] for name in OPTION_NAMES})
 
 
 class _Lesson:
-    """Puzzles, one after the other.
+    """A sequence of puzzles.
 
-    Only the calls run in an event loop: between them this waits for a person, who may press Ctrl-C.
+    Only the calls run in an event loop. Between them, the lesson blocks until a person answers, and
+    Ctrl-C works.
     """
 
     def __init__(self, address: str, certificate: Path | None, language: str) -> None:
@@ -69,11 +56,9 @@ class _Lesson:
             certificate=certificate,
             retry_seconds=RETRY_SECONDS,
         )
-        texts = Texts("practice")
-        self._translate: Callable[..., str] = lambda key, **arguments: texts.format(
-            key, language, arguments
-        )
-        self._print = new_console().print
+        self._translate = Texts("practice").translator(language)
+        self._console = new_console()
+        self._print = self._console.print
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
@@ -86,10 +71,10 @@ class _Lesson:
         self._runner.close()
 
     async def _opened(self) -> Client:
-        return self._connect()  # a channel belongs to the loop that it is made in
+        return self._connect()  # a channel belongs to the event loop that it is made in
 
     def run(self, puzzle_id: str | None, *, only_list: bool) -> bool:
-        """Practise until the person leaves: True when it is for a full match."""
+        """Practise until the person leaves. Returns True if they want a full match."""
         puzzles = self._call(self._stub.ListPuzzles, api.ListPuzzlesRequest(page_size=100)).puzzles
         ids = [puzzle.puzzle_id for puzzle in puzzles]
         if only_list:
@@ -112,7 +97,7 @@ class _Lesson:
                     return key == "menu-match"
 
     def _choose(self, puzzles: Sequence[api.PuzzleSummary]) -> str | None:
-        """The id of the puzzle that the person wants; None when they leave."""
+        """Return the id of the puzzle that the person chooses; None if they leave."""
         self._print(self._translate("list-heading"))
         for number, puzzle in enumerate(puzzles, 1):
             line = self._translate(
@@ -120,11 +105,11 @@ class _Lesson:
             )
             self._print(f"  {line}")
         self._print(self._translate("ask-puzzle"))
-        chosen = self._number(len(puzzles), default=1)
+        chosen = self._read_number(len(puzzles), default=1)
         return None if chosen is None else puzzles[chosen - 1].puzzle_id
 
     def _solve(self, puzzle_id: str) -> bool:
-        """One puzzle: the position, a choice, what comes of it. False when the person leaves."""
+        """Show a position, ask for a choice and show its result. False if the person leaves."""
         request = api.GetPuzzleRequest(puzzle_id=puzzle_id)
         puzzle = self._call(self._stub.GetPuzzle, request).puzzle
         self._print("")
@@ -145,26 +130,27 @@ class _Lesson:
         self._show(self._call(self._stub.TryMove, attempt))
         return True
 
-    def _show(self, made: api.TryMoveResponse) -> None:
-        for step in made.steps:
+    def _show(self, result: api.TryMoveResponse) -> None:
+        for step in result.steps:
             self._print(f"  {step.text}")
-        verdict = self._translate("verdict-right" if made.right else "verdict-wrong")
-        self._print(f"{verdict} {made.result_text}", style="bold")
-        self._print(made.explanation)
-        if made.continuation:
+        verdict = self._translate("verdict-right" if result.right else "verdict-wrong")
+        self._print(f"{verdict} {result.result_text}", style="bold")
+        self._print(result.explanation)
+        if result.continuation:
             self._print(self._translate("continuation"), style="dim")
-            for step in made.continuation:
+            for step in result.continuation:
                 self._print(f"  {step.text}", style="dim")
         self._print("")
 
     def _ask(self, texts: Sequence[str]) -> int | None:
-        """Which of these the person wants, from 0; None when there is no more to read."""
+        """Ask for one of these texts. Returns its index; None at the end of the input."""
         for number, text in enumerate(texts, 1):
-            self._print(f"  {number}. {text}")
-        chosen = self._number(len(texts))
+            print_item(self._console, f"{number}.", text)
+        chosen = self._read_number(len(texts))
         return None if chosen is None else chosen - 1
 
-    def _number(self, last: int, default: int = 0) -> int | None:
+    def _read_number(self, last: int, default: int = 0) -> int | None:
+        """Return a typed number from 1 to `last`; `default` for an empty line, None at the end."""
         while True:
             if sys.stdin.isatty():
                 self._print("> ", end="")
@@ -181,7 +167,10 @@ class _Lesson:
 
 
 def read_line(descriptor: int) -> str | None:
-    """The next line, not a byte more: what follows may be for the match. None at the end."""
+    """Return the next line; None at the end.
+
+    Reads no byte beyond it, since the rest of the input may be for the match.
+    """
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(descriptor, 1)

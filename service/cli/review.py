@@ -1,4 +1,4 @@
-"""`durak review`: which moves of an ending kept the result, and what would have been better."""
+"""`durak review`: the endgame moves that kept or gave away a result, and better ones."""
 
 import asyncio
 from collections import Counter
@@ -14,10 +14,12 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2 import ReviewVerdict
 from durak.v1.table_pb2 import EndgameResult, Move, TableView
 from service.cli.connection import Connection, with_connection
+from service.cli.options import MATCH
 from service.cli.terminal import new_console
 from service.render.cards import colour_cards
 from service.render.table import seat_names, trump_suit
-from service.render.texts import Names, Translate, translator
+from service.render.texts import Names, translator
+from service.text.localisation import Translate
 
 _RESULTS: Final = {
     EndgameResult.ENDGAME_RESULT_WIN: "review-win",
@@ -26,22 +28,22 @@ _RESULTS: Final = {
 }
 _GAVE_AWAY: Final = ReviewVerdict.REVIEW_VERDICT_GAVE_AWAY
 _UNDECIDED: Final = ReviewVerdict.REVIEW_VERDICT_UNDECIDED
-_REVIEW_SECONDS: Final = 30.0
-"""Timeout of the call: longer than a review takes (DURAK_REVIEW_SECONDS_MAX), as it may queue."""
+_TIMEOUT_SECONDS: Final = 30.0
+"""Longer than the solver's limit (DURAK_REVIEW_SECONDS_MAX), since the call may wait for others."""
 _HEADS: Final = ("version", "player", "move", "result", "better")
 
 
 @click.command("review")
-@click.argument("match_id", metavar="MATCH", type=click.UUID)
+@MATCH
 @with_connection("player")
 def review_command(*, connection: Connection, match_id: UUID) -> None:
-    """Tell which moves of MATCH gave a result away, as one of its players or an auditor.
+    """Show which endgame moves of MATCH gave a better result away.
 
-    Judged are the moves made with two seats in play and an empty stock: there it can be worked out
-    what either seat reaches by its best play.
+    For players of the match, once it has ended, and for auditors. Reviews the moves with two
+    players left and an empty stock, where the best result can be computed exactly.
     """
     translate = translator(connection.language)
-    view, moves = asyncio.run(_asked(connection, str(match_id)))
+    view, moves = asyncio.run(_fetch(connection, str(match_id)))
     console = new_console()
     if not moves:
         console.print(translate("review-nothing"))
@@ -52,12 +54,14 @@ def review_command(*, connection: Connection, match_id: UUID) -> None:
         console.print(line)
 
 
-async def _asked(
+async def _fetch(
     connection: Connection, match_id: str
 ) -> tuple[TableView, Sequence[api.ReviewedMove]]:
     async with connection.client() as client:
         request = api.ReviewMatchRequest(match_id=match_id)
-        review = await client.call(client.stub.ReviewMatch, request, seconds=_REVIEW_SECONDS)
+        review = await client.call(
+            client.stub.ReviewMatch, request, timeout_seconds=_TIMEOUT_SECONDS
+        )
         table = api.GetMatchRequest(match_id=match_id)
         return (await client.call(client.stub.GetMatch, table)).view, review.moves
 
@@ -65,7 +69,7 @@ async def _asked(
 def _table(
     moves: Iterable[api.ReviewedMove], names: Names, trumps: int, translate: Translate
 ) -> Table:
-    """One row for each move; those that gave something away stand out."""
+    """Return one row for each move. Moves that gave a result away are bold."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in _HEADS:
         table.add_column(
@@ -74,9 +78,10 @@ def _table(
             no_wrap=head in {"version", "move"},
         )
     for move in moves:
+        by_clock = f" ({translate('review-clock')})" if move.by_clock else ""
         texts = (
             str(move.version),
-            names[move.seat] + (f" ({translate('review-clock')})" if move.by_clock else ""),
+            f"{names[move.seat]}{by_clock}",
             _move(move.move, translate),
             _result(move, translate),
             _better(move, translate),
@@ -107,11 +112,11 @@ def _move(move: Move, translate: Translate) -> str:
         case "attack":
             return translate("review-attack", card=card_name(move.attack.card))
         case "defend":
-            laid = {
+            cards = {
                 "attack_card": card_name(move.defend.attack_card),
                 "card": card_name(move.defend.card),
             }
-            return translate("move-beat", **laid)
+            return translate("move-beat", **cards)
         case "transfer":
             return translate("move-transfer", card=card_name(move.transfer.card))
         case "take":
@@ -120,7 +125,7 @@ def _move(move: Move, translate: Translate) -> str:
 
 
 def _summary(moves: Iterable[api.ReviewedMove], names: Names, translate: Translate) -> list[str]:
-    """For each seat that moved: how many of its moves did what."""
+    """Return for each seat how many of its moves had each verdict."""
     counts = Counter((move.seat, move.verdict) for move in moves)
     return [
         translate(

@@ -1,4 +1,4 @@
-"""`durak rules`: the rules of a table in words, at a terminal."""
+"""`durak rules`: the rules of a table in words."""
 
 import asyncio
 from typing import Any
@@ -18,17 +18,17 @@ from service.cli.options import (
     table_settings,
     with_options,
 )
-from service.cli.terminal import new_console
+from service.cli.terminal import new_console, print_fields, print_item
 from service.config import Config
 
 
 @click.command()
-@click.option("--presets", is_flag=True, help="List the presets, no more.")
+@click.option("--presets", is_flag=True, help="List the presets instead.")
 @with_options(*TABLE)
-@click.option("--clauses", is_flag=True, help="Name the clauses of the rules.")
+@click.option("--clauses", is_flag=True, help="Show the clause numbers of the rules.")
 @with_options(SERVER, CERTIFICATE, LANGUAGE)
 def rules(**given: Any) -> None:  # noqa: ANN401 - the options above
-    """Show the rules of a table. The options choose it as those of `durak play` do."""
+    """Show the rules of a table with the settings given, as for `durak play`."""
     asyncio.run(_rules(server_address(given["server"], Config()), given))
 
 
@@ -40,25 +40,26 @@ async def _rules(address: str, given: dict[str, Any]) -> None:
         console = new_console()
         if given["presets"]:
             listed: api.ListPresetsResponse = await client.call(
-                stub.ListPresets, api.ListPresetsRequest(), repeats=False
+                stub.ListPresets, api.ListPresetsRequest(), retry=False
             )
             for preset in listed.presets:
-                console.print(f"{preset.name:<22}{preset.title}: {preset.description}")
+                print_fields(
+                    console, [f"{preset.name:<20}", f"{preset.title}: {preset.description}"]
+                )
             return
         request = api.GetRuleSheetRequest(settings=table_settings(given))
         answer: api.GetRuleSheetResponse = await client.call(
-            stub.GetRuleSheet, request, repeats=False
+            stub.GetRuleSheet, request, retry=False
         )
-        _show(answer.sheet, console, clauses=given["clauses"])
+        _print_sheet(answer.sheet, console, clauses=given["clauses"])
 
 
-def _show(sheet: api.RuleSheet, console: Console, *, clauses: bool) -> None:
+def _print_sheet(sheet: api.RuleSheet, console: Console, *, clauses: bool) -> None:
     console.print(sheet.title, style="bold")
     console.print(sheet.variant)
     for section in sheet.sections:
         console.print("")
         console.print(section.title, style="bold")
         for number, line in enumerate(section.lines, 1):
-            bullet = f"{number}." if section.ordered else "•"
-            named = f" ({', '.join(line.clauses)})" if clauses else ""
-            console.print(f"  {bullet} {line.text}{named}")
+            suffix = f" ({', '.join(line.clauses)})" if clauses else ""
+            print_item(console, f"{number}." if section.ordered else "•", f"{line.text}{suffix}")

@@ -1,4 +1,4 @@
-"""Tokens of the development key: `durak token`, and what `durak play` uses without one."""
+"""Tokens made with the development key: `durak token`, and those of other commands."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,20 +6,23 @@ from urllib.parse import quote
 
 import click
 
-from service.cli.options import KEY_DATA, load_config
+from service.cli.exits import CommandError
+from service.cli.options import DATA_DIR, load_config
 from service.config import Config
+from service.rpc.authentication import SUBJECT
 from service.rpc.token_keys import DEVELOPMENT_KEY_FILE, DevelopmentKey
 
 
 def development_token(
     config: Config, name: str, *, roles: Iterable[str] = ("player",), hours: int = 24
 ) -> str:
-    """A token for a name by the key of the data folder, which is made where it is missing.
+    """Return a token for a name, signed with the development key. Makes the key if missing.
 
-    The player's id is the name, percent-encoded where a `sub` could not hold it.
+    The player's id is the name, percent-encoded. Raises click.BadParameter for a name that is too
+    long, and KeySetError.
     """
     return DevelopmentKey.in_folder(config.data_dir).mint(
-        quote(name, safe="@:+"),
+        _player_id(name),
         name=name,
         roles=roles,
         issuer=config.token_issuer,
@@ -28,12 +31,25 @@ def development_token(
     )
 
 
+def _player_id(name: str) -> str:
+    try:
+        player_id = quote(name, safe="@:+")
+    except UnicodeEncodeError as error:
+        raise click.BadParameter("the name is not valid UTF-8") from error
+    if not SUBJECT.fullmatch(player_id):
+        raise click.BadParameter(
+            f"the name has {len(player_id)} characters as a percent-encoded id, and must have 1 to "
+            "255: each Cyrillic or Greek letter counts as 6, so at most 42 of them fit"
+        )
+    return player_id
+
+
 def local_token(config: Config, name: str, role: str = "player") -> str:
-    """As `development_token`, but only where a server of this folder has made the key."""
+    """Return a token as `development_token` does, if a service has made the key."""
     if not (config.data_dir / DEVELOPMENT_KEY_FILE).exists():
-        raise click.ClickException(
-            f"no token, and no key to make one with in {config.data_dir}: start a server with "
-            "`durak serve`, name its --data-dir, or give --token"
+        raise CommandError(
+            f"no token, and no development key in {config.data_dir.absolute()}: start a server "
+            "with `durak serve`, or give the --data-dir of a running one, or --token"
         )
     return development_token(config, name, roles=(role,))
 
@@ -45,14 +61,21 @@ def local_token(config: Config, name: str, role: str = "player") -> str:
     "roles",
     multiple=True,
     type=click.Choice(["player", "operator", "auditor"]),
-    help="May be given several times; player if not given.",
+    help="Role of the token; repeatable.  [default: player]",
 )
-@click.option("--hours", type=click.IntRange(1, 24 * 366), default=24, show_default=True)
-@KEY_DATA
+@click.option(
+    "--hours",
+    metavar="N",
+    type=click.IntRange(1, 24 * 366),
+    default=24,
+    show_default=True,
+    help="Lifetime in hours.",
+)
+@DATA_DIR
 def token_command(name: str, roles: tuple[str, ...], hours: int, data_dir: Path | None) -> None:
-    """Print a token for NAME, signed with the development key of the data folder.
+    """Print a token for the player NAME, signed with the development key.
 
-    For development: a server with DURAK_TOKEN_JWKS takes its issuer's tokens alone.
+    For development only. A service with DURAK_TOKEN_JWKS accepts only the tokens of its issuer.
     """
     config = load_config(data_dir)
     click.echo(development_token(config, name, roles=roles or ("player",), hours=hours))

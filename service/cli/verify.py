@@ -1,4 +1,4 @@
-"""`durak verify`: what a transcript proves, with nothing but the file and a public key."""
+"""`durak verify`: verify a transcript offline, with only the file and a public key."""
 
 import sys
 from collections.abc import Iterable
@@ -12,19 +12,17 @@ from domain.audit import Cheat
 from domain.audit.transcript import Outcome, Verification, verify
 from domain.cards import Card, card_name
 from domain.transparency.checkpoint import NoteError, VerifierKey
-
-EXIT_REFUTED: Final = 1
-EXIT_UNPROVEN: Final = 4
+from service.cli.exits import EXIT_FAILED, EXIT_UNPROVEN
 
 _EXITS: Final = {
     Outcome.PROVEN: 0,
-    Outcome.REFUTED: EXIT_REFUTED,
+    Outcome.REFUTED: EXIT_FAILED,
     Outcome.CONSISTENT: EXIT_UNPROVEN,
 }
 _MEANINGS: Final = {
-    Outcome.PROVEN: "no fault, and the service has signed for every byte of the records",
+    Outcome.PROVEN: "no faults, and the service has signed every byte of the records",
     Outcome.REFUTED: "there are faults",
-    Outcome.CONSISTENT: "no fault, but nobody vouches for it",
+    Outcome.CONSISTENT: "no faults, but the records are not proven",
 }
 
 
@@ -34,15 +32,16 @@ _MEANINGS: Final = {
     "--key",
     metavar="KEY|FILE",
     envvar="DURAK_VERIFIER_KEY",
-    show_envvar=True,
-    help="The service's public key, name+id+base64, or a file with it.",
+    help="Public key of the service (name+id+base64), or a file with it.  "
+    "[env var: DURAK_VERIFIER_KEY]",
 )
 def verify_command(file: BinaryIO, key: str | None) -> None:
-    """Check the transcript FILE (- for standard input), offline.
+    """Verify the transcript FILE offline; - reads standard input.
 
-    Get the public key from somewhere else than the file (`durak key public` shows the service's).
-    Exit code 0: proven. 1: there are faults. 4: no fault, but not proven either, for want of a
-    key or a checkpoint.
+    Get the public key from the service's operator, not from the sender of the file. On the service
+    itself, `durak key public` prints it.
+
+    Exit codes: 0 proven; 1 faults found; 4 no faults, but not proven without a key or checkpoint.
     """
     found = verify(file.read(), None if key is None else read_key(key))
     for line in verification_lines(found):
@@ -51,17 +50,20 @@ def verify_command(file: BinaryIO, key: str | None) -> None:
 
 
 def read_key(key: str) -> str:
-    """A public key as given: itself, or the first line of a file that is named."""
-    path = Path(key)
+    """Return a public key, given itself or as the first line of a file.
+
+    Raises click.BadParameter.
+    """
     try:
+        path = Path(key)
         text = path.read_text("utf-8") if path.is_file() else key
         return str(VerifierKey.parse(text.split("\n", 1)[0]))
-    except (NoteError, OSError, UnicodeDecodeError) as error:
-        raise click.BadParameter(f"neither a key nor a file with one: {error}") from error
+    except (NoteError, OSError, ValueError) as error:
+        raise click.BadParameter(f"neither a public key nor a file with one: {error}") from error
 
 
 def verification_lines(found: Verification) -> list[str]:
-    """A verification in lines: the outcome, the match, what is proven and what not, findings."""
+    """Return a verification in lines: outcome, match, what is proven and what not, findings."""
     lines = [f"{found.outcome.upper()}: {_MEANINGS[found.outcome]}"]
     if found.report is not None:
         facts = found.report.facts
@@ -71,7 +73,7 @@ def verification_lines(found: Verification) -> list[str]:
     lines += _listed("Findings:", map(str, found.findings))
     if found.report is not None:
         lines += _listed(
-            "Illegal plays (allowed at this table):", map(cheat_line, found.report.cheats)
+            "Illegal plays (allowed at this table):", map(_cheat_line, found.report.cheats)
         )
     return lines
 
@@ -80,8 +82,8 @@ def _match_name(match_id: bytes) -> str:
     return str(UUID(bytes=match_id)) if len(match_id) == 16 else match_id.hex()
 
 
-def cheat_line(cheat: Cheat) -> str:
-    """An illegal play of a tricky table as one line."""
+def _cheat_line(cheat: Cheat) -> str:
+    """Return an illegal play at a tricky table in one line."""
     caught = f"caught at version {cheat.caught_by}" if cheat.caught_by else "not caught"
     card = card_name(cast("Card", cheat.card))
     return f"version {cheat.version}, seat {cheat.seat}: {card} ({cheat.clause}), {caught}"

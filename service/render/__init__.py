@@ -1,5 +1,5 @@
-"""How cards, tables and events look at a terminal. Pure: text in, text out.
+"""Words and cards for people, shared by `cli/` and `report/`: tables, events, moves, audits.
 
-The sentences are the Fluent texts in `service/text/locale/<language>/table.ftl`. This package adds
-their arguments and colours.
+All functions are pure: they take messages and return text. The sentences are Fluent messages in
+`service/text/locale/<language>/table.ftl`.
 """

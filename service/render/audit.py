@@ -1,4 +1,4 @@
-"""What an audit says, line by line."""
+"""The results of an audit, line by line. Audits speak English only."""
 
 from collections.abc import Iterable
 
@@ -9,8 +9,8 @@ from service.render.texts import printable
 
 
 def report_lines(report: api.AuditReport) -> list[str]:
-    """The verdict over a match, its findings, illegal plays and challenges."""
-    verdict = "no fault" if report.ok else "FAULTS"
+    """Return the verdict on a match, its findings, illegal plays and challenges."""
+    verdict = "no faults" if report.ok else "FAULTS"
     state = "ended" if report.ended else "running"
     return [
         f"{report.match_id}: {verdict}; {state}, {report.head_version} records",
@@ -21,19 +21,19 @@ def report_lines(report: api.AuditReport) -> list[str]:
 
 
 def fault_lines(report: api.AuditReport) -> list[str]:
-    """The faults of a match, each on a line that names it; notes are left out.
+    """Return the faults of a match, one on a line with the match id. Notes are left out.
 
-    Of a match of the caller's own the service tells the id alone.
+    The service reports no findings for a match that the caller played in, only that it has faults.
     """
     faults = [one for one in report.findings if one.severity == api.FINDING_SEVERITY_FAULT]
     lines = [f"{report.match_id}: {finding_line(fault)}" for fault in faults]
     return lines or [
-        f"{report.match_id}: FAULTS, at a match of your own: another auditor sees them"
+        f"{report.match_id}: FAULTS in a match that you played in: ask another auditor for them"
     ]
 
 
 def ledger_lines(ledger: api.LedgerState) -> list[str]:
-    """What does not hold of R12.8, a line each."""
+    """Return each way in which the ledger breaks R12.8."""
     lines = []
     if ledger.issued_coins != ledger.available_coins + ledger.escrow_coins:
         held = f"{ledger.available_coins} available and {ledger.escrow_coins} in escrow"
@@ -43,14 +43,15 @@ def ledger_lines(ledger: api.LedgerState) -> list[str]:
         for player in ledger.wrong_accounts
     ]
     lines += [
-        f"fault (R12.8): {match_id} paid out what was not posted, or corrected what no ruling says"
+        f"fault (R12.8): match {match_id} paid out coins that were not posted, "
+        "or corrected coins without a ruling"
         for match_id in ledger.wrong_matches
     ]
     return lines
 
 
 def finding_line(finding: api.Finding) -> str:
-    """A finding as `domain.audit.Finding` writes itself."""
+    """Return a finding in the format of `str(domain.audit.Finding)`."""
     severity = api.FindingSeverity.Name(finding.severity).removeprefix("FINDING_SEVERITY_").lower()
     seat = f", seat {finding.seat}" if finding.HasField("seat") else ""
     return (
@@ -60,7 +61,7 @@ def finding_line(finding: api.Finding) -> str:
 
 
 def illegal_play_line(play: api.IllegalPlay) -> str:
-    """An illegal play of a tricky table (R11.1)."""
+    """Return an illegal play at a tricky table (R11.1)."""
     caught = (
         f"caught at version {play.challenge_version}" if play.challenge_version else "not caught"
     )
@@ -71,7 +72,7 @@ def illegal_play_line(play: api.IllegalPlay) -> str:
 
 
 def challenge_line(verdict: api.ChallengeVerdict) -> str:
-    """A challenge, judged anew (R11.4)."""
+    """Return a challenge as the audit judges it (R11.4)."""
     broken = f"it broke {verdict.clause}" if verdict.upheld else "it was legal"
     return (
         f"challenge at version {verdict.version}, seat {verdict.accuser} against seat "
@@ -80,7 +81,7 @@ def challenge_line(verdict: api.ChallengeVerdict) -> str:
 
 
 def coin_lines(entries: Iterable[LedgerEntry]) -> list[str]:
-    """The players' sides of ledger entries: version, what for, who, how many coins."""
+    """Return the entries of player accounts: version, kind, player, coins with a sign."""
     return [
         f"version {entry.version:>4}  {_entry_kind(entry):6}  "
         f"{printable(entry.player_id)}  {entry.coins:+d}"

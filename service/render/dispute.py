@@ -10,35 +10,38 @@ from durak.v1.events_pb2 import Event
 from service.render.audit import challenge_line, coin_lines, finding_line, report_lines
 from service.render.narration import Narrator
 from service.render.table import open_table_lines, seat_names, table_lines
-from service.render.texts import Translate, printable
+from service.render.texts import printable
+from service.text.localisation import Translate
 
 
-def dispute_line(dispute: api.Dispute) -> str:
-    """A dispute of a list, in one line."""
+def dispute_fields(dispute: api.Dispute) -> list[str]:
+    """Return a dispute as the fields of a list entry."""
     complaint = dispute.complaint
-    return (
-        f"{dispute.dispute_id}  {status(dispute):18}  {_time(dispute.open_time)}  "
-        f"{printable(dispute.opened_by)}: match {complaint.match_id}, {about(complaint)}"
-    )
+    return [
+        dispute.dispute_id,
+        f"{status(dispute):18}",
+        _time(dispute.open_time),
+        f"{printable(dispute.opened_by)}: match {complaint.match_id}, {subject(complaint)}",
+    ]
 
 
 def status(dispute: api.Dispute) -> str:
-    """Where a dispute stands, as a word or two."""
+    """Return the status of a dispute in words: ``awaiting sign off``."""
     return _word(api.DisputeStatus.Name(dispute.status), "DISPUTE_STATUS_")
 
 
-def about(complaint: api.DisputeOpened) -> str:
-    """What is complained of."""
+def subject(complaint: api.DisputeOpened) -> str:
+    """Return the subject of a complaint: the payout, or a version."""
     is_payout = complaint.WhichOneof("about") == "payout"
     return "the payout" if is_payout else f"version {complaint.version}"
 
 
 def dispute_lines(found: api.GetDisputeResponse, translate: Translate) -> list[str]:
-    """A dispute: where it stands, what has happened in it, and the evidence where there is any."""
+    """Return a dispute: its status, its records, and the evidence if the service sent any."""
     dispute = found.dispute
     lines = [
         f"Dispute {dispute.dispute_id}: {status(dispute)}, version {dispute.version}",
-        f"About match {dispute.complaint.match_id}, {about(dispute.complaint)}",
+        f"About match {dispute.complaint.match_id}, {subject(dispute.complaint)}",
         "",
         *map(_record_line, found.records),
     ]
@@ -56,7 +59,7 @@ def _record_line(record: api.DisputeRecord) -> str:
 
 
 def _opened(event: api.DisputeEvent) -> tuple[str, str]:
-    return f"complains of {about(event.opened)}", event.opened.reason
+    return f"complains of {subject(event.opened)}", event.opened.reason
 
 
 def _ruled(event: api.DisputeEvent) -> tuple[str, str]:
@@ -75,11 +78,11 @@ def _decided(event: api.DisputeEvent) -> tuple[str, str]:
 def _evidence_lines(
     evidence: api.DisputeEvidence, complaint: api.DisputeOpened, translate: Translate
 ) -> list[str]:
-    lines = ["", f"Before {about(complaint)}"]
+    lines = ["", f"Before {subject(complaint)}"]
     if evidence.HasField("before"):
         lines += open_table_lines(evidence.before, translate)
     else:
-        lines.append("  no table: it is the first record, or those before it make no match")
+        lines.append("  no table: the records before it do not make a match")
     lines += ["", "What happened", *_narration_lines(evidence, complaint, translate)]
     if evidence.HasField("after"):
         lines += ["", "After it", *table_lines(evidence.after.view, translate)]
@@ -97,11 +100,14 @@ def _evidence_lines(
 def _narration_lines(
     evidence: api.DisputeEvidence, complaint: api.DisputeOpened, translate: Translate
 ) -> list[str]:
-    """The event, and what followed from it in the same command; as it stands where it is forged."""
+    """Return the disputed event and the later ones of its command.
+
+    Records that do not make a match are shown as raw text or hex.
+    """
     narrator = Narrator(translate)
     if evidence.HasField("before"):
         view = evidence.before.view
-        narrator = Narrator.after(view, seat_names(view.seats, translate), translate)
+        narrator = Narrator.resume(view, seat_names(view.seats, translate), translate)
     last = evidence.records[-1].version
     first = complaint.version or last
     lines = []
@@ -109,25 +115,25 @@ def _narration_lines(
         if stored.version < first:
             continue
         if not stored.HasField("record"):
-            told: Sequence[str] = [stored.stored.hex()]
+            texts: Sequence[str] = [stored.stored.hex()]
         elif evidence.HasField("after"):
-            told = [line.text for line in narrator.describe(stored.record.event)]
+            texts = [line.text for line in narrator.describe(stored.record.event)]
         else:
-            told = [_as_it_stands(stored.record.event)]
-        lines += [f"{stored.version:>5}  {line}" for line in told]
+            texts = [_raw_text(stored.record.event)]
+        lines += [f"{stored.version:>5}  {line}" for line in texts]
     return lines
 
 
-def _as_it_stands(event: Event) -> str:
+def _raw_text(event: Event) -> str:
     return printable(MessageToString(event, as_one_line=True))
 
 
 def _verdict_lines(verdict: api.EventVerdict) -> list[str]:
     clauses = ", ".join(verdict.clauses)
     if verdict.illegal_play:
-        head = f"illegal, and allowed at this table until somebody challenges it ({clauses})"
+        head = f"illegal; stays unless somebody challenges it at this table ({clauses})"
     elif verdict.ok:
-        head = f"as the rules have it ({clauses})"
+        head = f"legal ({clauses})"
     else:
         head = f"FAULTS ({clauses})"
     return [f"  {head}", *(f"  {finding_line(finding)}" for finding in verdict.findings)]

@@ -1,7 +1,7 @@
-"""The story of a match: one or more lines for each event, in order.
+"""Narration of a match: one or more sentences for each event.
 
-The story is told from events as anybody may see them, redacted or whole, and keeps what it needs
-for that by itself: who sits where, how many cards each holds, what lies on the table.
+It works on redacted and on complete events. The narrator keeps the little state that the sentences
+need: names, card counts, the bout and the cards on the table.
 """
 
 from collections.abc import Sequence
@@ -13,28 +13,29 @@ from domain.cards import SUIT_OF, Card, card_name
 from durak.v1 import events_pb2
 from durak.v1.events_pb2 import Event, LeftReason, Outcome, TookReason
 from durak.v1.table_pb2 import TableView
-from service.render.cards import format_hand, spell
-from service.render.texts import NO_TRUMP_YET, Names, Translate, settings_line, suit_symbol
+from service.render.cards import format_cards, format_hand
+from service.render.texts import NO_TRUMP_YET, Names, settings_line, suit_symbol
+from service.text.localisation import Translate
 
 
 class LineKind(Enum):
-    """What a line of the story is."""
+    """What a line is about."""
 
     EVENT = auto()
-    BOUT = auto()  # stands before the lead that opens the bout
+    BOUT = auto()  # a heading, before the lead that opens the bout
     RESULT = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the story."""
+    """A line of the narration."""
 
     text: str
-    part: LineKind = LineKind.EVENT
+    kind: LineKind = LineKind.EVENT
 
 
 class Narrator:
-    """Tells the events of one match, which must come in order from version 1, or a view, on."""
+    """Describes the events of one match, in order from version 1 or from a view on."""
 
     def __init__(self, translate: Translate) -> None:
         self._translate = translate
@@ -47,11 +48,11 @@ class Narrator:
         self._seats = 0
         self._on_table = 0
         self._defender = 0
-        self._played_by: dict[int, int] = {}  # version of a play → seat, in the running bout
+        self._played_by: dict[int, int] = {}  # version of a play → seat, in the current bout
 
     @classmethod
-    def after(cls, view: TableView, names: Names, translate: Translate) -> Self:
-        """A story that goes on after what a view shows; `names` are those of its seats."""
+    def resume(cls, view: TableView, names: Names, translate: Translate) -> Self:
+        """Return a narrator for the events after a view. `names` are those of the view's seats."""
         narrator = cls(translate)
         narrator.names, narrator.trump_suit = names, view.trump_suit - 1
         narrator._version, narrator._bout, narrator._stock = (
@@ -70,22 +71,20 @@ class Narrator:
         return narrator
 
     def describe(self, event: Event) -> list[Line]:
-        """The lines for the next event."""
+        """Return the lines for the next event. Raises ValueError for an unknown kind of event."""
         self._version += 1
         kind = event.WhichOneof("kind")
         if kind is None:
-            raise ValueError(
-                f"version {self._version} is of a kind that this program does not know"
-            )
-        told: str | list[Line] = getattr(self, f"_{kind}")(getattr(event, kind))
-        return [Line(told)] if isinstance(told, str) else told
+            raise ValueError(f"version {self._version} has an unknown kind of event")
+        lines: str | list[Line] = getattr(self, f"_{kind}")(getattr(event, kind))
+        return [Line(lines)] if isinstance(lines, str) else lines
 
-    def transcript(self, event: Event) -> list[str]:
-        """The lines for the next event as a transcript has them: bouts apart, events numbered."""
+    def numbered_lines(self, event: Event) -> list[str]:
+        """Return the lines for the next event with its version; a blank line before each bout."""
         lines = []
         number: int | str = self._version + 1
         for line in self.describe(event):
-            if line.part is LineKind.BOUT:
+            if line.kind is LineKind.BOUT:
                 lines += ["", line.text]
             else:
                 lines.append(f"{number:>5}  {line.text}")
@@ -100,12 +99,12 @@ class Narrator:
         return self._translate("event-table-opened", settings=settings)
 
     def _seat_taken(self, event: events_pb2.SeatTaken) -> str:
-        self.names.seat(event.seat, event.display_name or event.player_id, event.bot_level)
+        self.names.add(event.seat, event.display_name or event.player_id, event.bot_level)
         return self._translate("event-seat-taken", player=self.names[event.seat], seat=event.seat)
 
     def _seat_vacated(self, event: events_pb2.SeatVacated) -> str:
         player = self.names[event.seat]
-        self.names.vacate(event.seat)
+        self.names.remove(event.seat)
         return self._translate("event-seat-vacated", player=player, seat=event.seat)
 
     def _dealt(self, event: events_pb2.Dealt) -> list[Line]:
@@ -176,7 +175,9 @@ class Narrator:
             TookReason.TOOK_REASON_FALSE_ACCUSATION: "event-took-false-accusation",
         }.get(event.reason, "event-took")
         player = self.names[event.seat]
-        return self._translate(key, player=player, count=len(event.cards), cards=spell(event.cards))
+        return self._translate(
+            key, player=player, count=len(event.cards), cards=format_cards(event.cards)
+        )
 
     def _discarded(self, event: events_pb2.Discarded) -> str:
         self._clear()
@@ -190,7 +191,9 @@ class Narrator:
             self._stock -= count
             seen = any(draw.cards)
             draws[draw.seat] = (
-                self._translate("drawn", count=count, cards=spell(draw.cards)) if seen else count
+                self._translate("drawn", count=count, cards=format_cards(draw.cards))
+                if seen
+                else count
             )
         return self._translate("event-drew", draws=self.names.join_with(draws))
 
@@ -217,7 +220,7 @@ class Narrator:
             lines.append(Line(text, LineKind.RESULT))
         return lines
 
-    # What is kept.
+    # State.
 
     def _play(self, seat: int) -> None:
         self._hands[seat] -= 1
@@ -248,7 +251,7 @@ class Narrator:
 
 
 def result_line(result: events_pb2.Finished, names: Names, translate: Translate) -> str:
-    """The result of a match in one line (R9)."""
+    """Return the result of a match in one line (R9)."""
     match result.outcome:
         case Outcome.OUTCOME_PLAYED_OUT:
             return translate(

@@ -5,30 +5,31 @@ from collections.abc import Iterable
 from domain.cards import card_name
 from durak.v1.audit_service_pb2 import OpenState
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, SeatView, TableView
-from service.render.cards import FACE_DOWN, format_hand, spell
+from service.render.cards import FACE_DOWN, format_cards, format_hand
 from service.render.narration import result_line
-from service.render.texts import Names, Translate, settings_line, suit_symbol
+from service.render.texts import Names, settings_line, suit_symbol
+from service.text.localisation import Translate
 
 NAME_WIDTH_MAX = 18
 _UNBEATEN = "…"
 
 
 def trump_suit(view: TableView) -> int:
-    """The suit of trumps counted from 0, as the core counts; -1 before the deal."""
+    """Return the trump suit counted from 0, as `domain` does; -1 before the deal."""
     return view.trump_suit - 1
 
 
 def seat_names(seats: Iterable[SeatView], translate: Translate) -> Names:
-    """What each seat of a view or a summary is called."""
+    """Return the names of the taken seats of a view or a summary."""
     names = Names(translate)
     for seat in seats:
         if seat.taken:
-            names.seat(seat.seat, seat.display_name or seat.player_id, seat.bot_level)
+            names.add(seat.seat, seat.display_name or seat.player_id, seat.bot_level)
     return names
 
 
 def table_lines(view: TableView, translate: Translate) -> list[str]:
-    """The whole table: the bout, the seats, the cards on the table, the reader's hand."""
+    """Return the lines of a table: the bout, the seats, the cards on the table, the hand."""
     names = seat_names(view.seats, translate)
     lines = [_head(view, translate)]
     lines.extend(_seat_lines(view, names, translate))
@@ -44,7 +45,7 @@ def table_lines(view: TableView, translate: Translate) -> list[str]:
 
 
 def open_table_lines(state: OpenState, translate: Translate) -> list[str]:
-    """The whole table with every hand and the stock."""
+    """Return the lines of a table with every hand and the stock."""
     names = seat_names(state.view.seats, translate)
     lines = table_lines(state.view, translate)
     for seat in state.seats:
@@ -52,12 +53,12 @@ def open_table_lines(state: OpenState, translate: Translate) -> list[str]:
             cards = format_hand(seat.hand, trump_suit(state.view))
             lines.append(translate("hand-of", player=names[seat.seat], cards=cards))
     if state.stock:
-        lines.append(translate("stock", cards=spell(state.stock)))
+        lines.append(translate("stock", cards=format_cards(state.stock)))
     return lines
 
 
 def on_table(view: TableView) -> str:
-    """The cards on the table: each attack card and what beat it, as in ``6♥/9♥ 7♣/…``."""
+    """Return each attack card and the card that beat it: ``6♥/9♥ 7♣/…``."""
     return " ".join(
         f"{card_name(card.attack_card)}/"
         f"{card_name(card.defence.card) if card.defence.card else _UNBEATEN}"
@@ -85,14 +86,14 @@ def _seat_lines(view: TableView, names: Names, translate: Translate) -> list[str
     width = max(map(len, labels), default=0)
     lines = []
     for seat, label in zip(view.seats, labels, strict=True):
-        words = ", ".join(_words(view, seat, translate))
+        words = ", ".join(_seat_words(view, seat, translate))
         cards = FACE_DOWN * seat.card_count if view.trump_card else ""
         count = f"{seat.card_count:>2} " if view.trump_card else ""
         lines.append(f"  {label:<{width}}  {count}{cards} {words}".rstrip())
     return lines
 
 
-def _words(view: TableView, seat: SeatView, translate: Translate) -> list[str]:
+def _seat_words(view: TableView, seat: SeatView, translate: Translate) -> list[str]:
     words = []
     if not seat.taken:
         words.append(translate("seat-free"))

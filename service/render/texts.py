@@ -1,82 +1,83 @@
-"""The language that a terminal speaks, and the names of who sits where in it."""
+"""The texts of a match in one language, and the names of its seats."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import unquote
 
 from domain.cards import SUIT_SYMBOLS
 from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
 from service.text.card_text import CardTexts
-
-Translate = Callable[..., str]
-"""``say("event-passed", player="Anna")``: one text of `table.ftl`, its arguments by keyword."""
+from service.text.localisation import Translate
 
 NO_TRUMP_YET: Final = -1
 
 
 def translator(language: str) -> Translate:
-    """The texts of `table.ftl` in one of `localisation.LANGUAGES`. Reads the files."""
-    texts = CardTexts("table")
-
-    def translate(key: str, **arguments: str | int) -> str:
-        return texts.format(key, language, arguments)
-
-    return translate
+    """Return the function that formats messages of `table.ftl` in a language. Reads the files."""
+    return CardTexts("table").translator(language)
 
 
 class Names:
-    """What each seat is called: the player's name, or which bot it is.
+    """The name shown for each seat: the player's name, or the bot's level.
 
-    Two players of one name are told apart by their seats.
+    Players of the same name get their seat number added.
     """
 
     def __init__(self, translate: Translate) -> None:
         self._translate = translate
         self._by_seat: dict[int, str] = {}
 
-    def seat(self, number: int, display_name: str, level: BotLevel.ValueType) -> None:
-        """Somebody sits down. Characters that could steer the terminal are left out."""
+    def add(self, seat: int, display_name: str, level: BotLevel.ValueType) -> None:
+        """Name a seat. Removes characters that could control the terminal."""
         if level:
             word = BotLevel.Name(level).removeprefix("BOT_LEVEL_").lower()
-            self._by_seat[number] = self._translate("bot", seat=number, level=word)
+            self._by_seat[seat] = self._translate("bot", seat=seat, level=word)
             return
-        shown = printable(display_name) or self._translate("nobody", seat=number)
-        taken = any(shown == name for seat, name in self._by_seat.items() if seat != number)
-        self._by_seat[number] = f"{shown} ({number})" if taken else shown
+        shown = printable(display_name) or self._translate("nobody", seat=seat)
+        is_taken = any(shown == name for other, name in self._by_seat.items() if other != seat)
+        self._by_seat[seat] = f"{shown} ({seat})" if is_taken else shown
 
-    def vacate(self, number: int) -> None:
-        """The seat is free again."""
-        self._by_seat.pop(number, None)
+    def remove(self, seat: int) -> None:
+        """Forget the name of a seat that is free again."""
+        self._by_seat.pop(seat, None)
 
-    def __getitem__(self, number: int) -> str:
-        return self._by_seat.get(number) or self._translate("nobody", seat=number)
+    def __getitem__(self, seat: int) -> str:
+        return self._by_seat.get(seat) or self._translate("nobody", seat=seat)
 
     def join(self, seats: Iterable[int]) -> str:
-        """Several seats, by comma."""
+        """Return the names of several seats, separated by commas."""
         return ", ".join(self[seat] for seat in seats)
 
     def join_with(self, words: Mapping[int, str | int]) -> str:
-        """Several seats, each with a word: ``Anna 6, Boris 5``."""
+        """Return the names of several seats, each with a word: ``Anna 6, Boris 5``."""
         return ", ".join(f"{self[seat]} {word}" for seat, word in words.items())
 
 
 def player_name(player_id: str) -> str:
-    """A player's id as it reads where no display name goes with it: `durak` encodes names."""
+    """Return a player's id as text. `durak --name` percent-encodes names into ids.
+
+    >>> player_name("%D0%90%D0%BD%D0%BD%D0%B0")
+    'Анна'
+    """
     return printable(unquote(player_id))
 
 
 def printable(text: str) -> str:
-    """A text from outside without control characters."""
+    r"""Return untrusted text without control characters.
+
+    >>> printable("Anna\x1b[2J")
+    'Anna[2J'
+    """
     return "".join(character for character in text if character.isprintable())
 
 
 def suit_symbol(trump_suit: int) -> str:
-    """The suit, counted from 0, as a symbol; a dash where there is none yet."""
+    """Return the symbol of a suit, counted from 0; a dash for `NO_TRUMP_YET`."""
     return SUIT_SYMBOLS[trump_suit] if trump_suit >= 0 else "–"
 
 
 def settings_line(settings: Settings, translate: Translate) -> str:
-    """The settings of a table in one line."""
+    """Return the settings of a table in one line."""
     parts = [
         translate(
             "settings",

@@ -12,9 +12,10 @@ from domain.match.fold import CorruptLogError, Match
 from domain.match.view import seats_in
 from durak.v1.events_pb2 import Event, Record
 from durak.v1.table_pb2 import PHASE_PLAYING
-from service.render.cards import by_strength
+from service.render.cards import sort_by_strength
 from service.render.narration import LineKind, Narrator
-from service.render.texts import Translate, printable
+from service.render.texts import printable
+from service.text.localisation import Translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def table(match: Match) -> dict[str, Any]:
     """The table with all cards: short names, since there is one for each record."""
     plays = match.phase == PHASE_PLAYING
     return {
-        "hands": [by_strength(cards_in(hand), match.trump_suit) for hand in match.hands],
+        "hands": [sort_by_strength(cards_in(hand), match.trump_suit) for hand in match.hands],
         "table": [[card, match.beaten_by.get(card, 0)] for card in match.attacks],
         "trump": match.trump_card,
         "stock": match.stock[::-1],
@@ -88,8 +89,8 @@ def _told(narrator: Narrator, record: Record) -> tuple[str, list[str]]:
         lines = narrator.describe(record.event)
     except (LookupError, ValueError, ArithmeticError):
         return "", [printable(MessageToString(record.event, as_one_line=True))]
-    bout = "".join(line.text for line in lines if line.part is LineKind.BOUT)
-    return bout, [line.text for line in lines if line.part is not LineKind.BOUT]
+    bout = "".join(line.text for line in lines if line.kind is LineKind.BOUT)
+    return bout, [line.text for line in lines if line.kind is not LineKind.BOUT]
 
 
 def _card(event: Event) -> int:

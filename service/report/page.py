@@ -24,9 +24,10 @@ from domain.audit.transcript import Outcome, Verification, verify
 from domain.cards import Card, card_name
 from durak.v1.events_pb2 import Record, SeatTaken, TableOpened
 from durak.v1.transcript_pb2 import LedgerEntry, LedgerEntryKind, Transcript
-from service.render.texts import Names, Translate, printable, settings_line, translator
+from service.render.texts import Names, printable, settings_line, translator
 from service.report.frames import Frame, frames
 from service.text.card_text import CardTexts
+from service.text.localisation import Translate
 
 _FOLDER: Final = Path(__file__).parent
 _HASH: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")
@@ -185,7 +186,7 @@ def _seats(transcript: Transcript, translate: Translate) -> tuple[list[str], Tab
             case "dealt":
                 break
     for seat, who in sorted(taken.items()):
-        names.seat(seat, who.display_name or who.player_id, who.bot_level)
+        names.add(seat, who.display_name or who.player_id, who.bot_level)
     return [names[seat] for seat in range(min(opened.settings.seats, 6))], opened
 
 

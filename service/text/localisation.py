@@ -7,7 +7,7 @@ what a caller gets who asks for nothing that we have.
     Texts("errors").format("rate-limited", "ru")
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from fluent.runtime import FluentBundle, FluentResource
 
 LANGUAGES = ("en", "ru", "el")
 """The languages that every text is there in, by BCP 47 tag. The first is the default."""
+
+Translate = Callable[..., str]
+"""``translate("event-passed", player="Anna")``: one message, its variables as keywords."""
 
 LOCALE_DIR = Path(__file__).parent / "locale"
 
@@ -33,6 +36,14 @@ class Texts:
     def has(self, key: str, language: str) -> bool:
         """Whether there is a message `key` in `language`."""
         return self._bundles[language].has_message(key)
+
+    def translator(self, language: str) -> Translate:
+        """Return `format` for one language, with the variables as keyword arguments."""
+
+        def translate(key: str, **variables: str | int) -> str:
+            return self.format(key, language, variables)
+
+        return translate
 
     def format(
         self, key: str, language: str, arguments: Mapping[str, str | int] | None = None

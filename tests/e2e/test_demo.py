@@ -85,7 +85,7 @@ def test_a_log_that_was_changed_is_not_replayed(terminal: Terminal) -> None:
     replayed = terminal.durak("replay", match_id)
 
     assert (replayed.returncode, replayed.stdout) == (1, "")
-    assert replayed.stderr == "Error: the log is corrupt: the hash chain breaks at version 7\n"
+    assert replayed.stderr == "durak: the log is corrupt: the hash chain breaks at version 7\n"
 
 
 def test_a_missing_match_gives_one_clear_sentence(terminal: Terminal) -> None:
@@ -94,7 +94,7 @@ def test_a_missing_match_gives_one_clear_sentence(terminal: Terminal) -> None:
     shown = terminal.durak("show", missing)
 
     assert shown.returncode == 1
-    assert shown.stderr == f"Error: there is no match {missing} in this database\n"
+    assert shown.stderr == f"durak: there is no match {missing} in this database\n"
 
 
 def test_an_unreachable_database_gives_exit_code_3(tmp_path: Path) -> None:

@@ -1,26 +1,22 @@
-"""`durak audit`: what stands in the log, open and judged by the second implementation of the rules.
+"""`durak audit`: check and show matches with the second implementation of the rules.
 
-By itself it reads the database, past all roles, and shows every hand: for whoever runs the service.
-With --server it asks the service, which answers auditors alone.
+Without --server, the commands read the database, check no role and show every hand: they are for
+operators. With --server they call AuditService, which needs the role auditor.
 """
 
 import click
 
+from service.cli.audit.files import export_command, report_command
 from service.cli.audit.proofs import checkpoint_command, proof_command
-from service.cli.audit.records import (
-    export_command,
-    records_command,
-    report_command,
-    state_command,
-)
+from service.cli.audit.records import records_command, state_command
 from service.cli.audit.verdicts import match_command, payouts_command
 
 
 class AuditGroup(click.Group):
-    """The commands of `durak audit`; what is none of them is the match to audit."""
+    """The commands of `durak audit`. An unknown command is the id of a match to audit."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `match` before arguments that name no command."""
+        """Insert the command `match` unless the first argument is a command or asks for help."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = ["match", *args]
         return super().parse_args(ctx, args)
@@ -28,12 +24,14 @@ class AuditGroup(click.Group):
 
 @click.group("audit", cls=AuditGroup)
 def audit_command() -> None:
-    """Judge matches: `durak audit MATCH`, `durak audit --all`; show them open; prove them.
+    """Check matches, payouts and checkpoints, and show matches with all cards.
 
-    It reads the database itself, past all roles. With --server it asks the service instead, which
-    answers auditors alone. docs/auditor.md leads from a complaint to a ruling.
+    `durak audit MATCH` checks one match, `durak audit --all` checks all.
 
-    Exit code 0: no fault. 1: there are faults, each on a line.
+    Reads the database itself; with --server, asks the service as an auditor. docs/auditor.md shows
+    the whole way from a complaint to a ruling.
+
+    Exit codes: 0 no faults; 1 faults found, each on a line.
     """
 
 

@@ -1,4 +1,4 @@
-"""Where an audit gets its matches: the database itself, or AuditService with an auditor's token."""
+"""The source of the matches to audit: the database itself, or AuditService."""
 
 import asyncio
 import os
@@ -22,88 +22,96 @@ from service.audit.payouts import verify_payouts
 from service.audit.requests import TIME_FIRST, TIME_LAST
 from service.checkpoints import proofs
 from service.cli.client import Client
-from service.cli.connection import NAMES, OPTIONS, Connection, make_connection
+from service.cli.connection import OPTION_NAMES, OPTIONS, Connection, make_connection
 from service.cli.database import open_store
+from service.cli.exits import CommandError
 from service.cli.options import load_config, with_options
 from service.judging.judge import judge
 from service.judging.messages import record_message, report_message, state_at
 from service.rpc.errors import Refused
 
-PAGE_RECORDS: Final = 500
+_PAGE_SIZE: Final = 500
+_SERVER: Final = click.option(
+    "--server",
+    metavar="HOST:PORT",
+    envvar="DURAK_SERVER",
+    help="Ask the service at this address, as an auditor, instead of reading the database.  "
+    "[env var: DURAK_SERVER]",
+)
 Answer = TypeVar("Answer")
 
 
 class Source(Protocol):
-    """What an audit asks for. Raises click.ClickException, CallRefused or ServerUnreachable."""
+    """A source of matches. Raises CommandError, CallRefused or ServerUnreachable."""
 
     async def report(self, match_id: UUID) -> api.AuditReport:
-        """The verdict over a match."""
+        """Return the verdict on a match."""
 
     async def records(self, match_id: UUID) -> list[api.StoredRecord]:
-        """All records as stored."""
+        """Return all records as stored."""
 
     async def state(self, match_id: UUID, version: int) -> api.OpenState:
-        """The table at a version, with all hands; 0: the newest."""
+        """Return the table at a version with all hands; 0 means the newest version."""
 
     async def transcript(self, match_id: UUID) -> bytes:
-        """The transcript."""
+        """Return the transcript file."""
 
     def payouts(
         self, since: datetime | None, before: datetime | None
     ) -> AsyncIterator[api.VerifyPayoutsResponse]:
-        """The verdict over the matches opened in a span of time, as it comes."""
+        """Yield the verdict on the matches opened in a period, and progress."""
 
     async def checkpoint(self, since_tree_size: int | None) -> api.GetCheckpointResponse:
-        """The newest checkpoint, and the proof that it continues an older one.
+        """Return the newest checkpoint, and the proof that it continues an older one.
 
-        Without a proof where that is not older.
+        The proof is empty if the given tree is not older.
         """
 
     async def inclusion(self, match_id: UUID) -> api.GetInclusionProofResponse:
-        """The proof that a match is in the newest checkpoint."""
+        """Return the proof that a match is in the newest checkpoint."""
 
 
 class Database:
-    """The matches of an opened store."""
+    """The matches of an open event store."""
 
     def __init__(self, store: EventStore) -> None:
         self._store = store
 
     async def report(self, match_id: UUID) -> api.AuditReport:
-        """As the protocol says."""
+        """See `Source`."""
         return report_message(*judge(await self._match(match_id))[:2])
 
     async def records(self, match_id: UUID) -> list[api.StoredRecord]:
-        """As the protocol says."""
+        """See `Source`."""
         return [record_message(one) for one in (await self._match(match_id)).records]
 
     async def state(self, match_id: UUID, version: int) -> api.OpenState:
-        """As the protocol says."""
+        """See `Source`."""
         match = await self._match(match_id)
         head = len(match.records)
         if version > head:
-            raise click.ClickException(f"the match has {head} versions only")
+            raise CommandError(f"the match has no version {version}: the last is {head}")
         try:
             return state_at(match, version or head)
         except Refused:
-            raise click.ClickException("the records up to there make no match") from None
+            raise CommandError("the records up to this version do not make a match") from None
 
     async def transcript(self, match_id: UUID) -> bytes:
-        """As the protocol says."""
+        """See `Source`."""
         return await transcripts.export(await self._match(match_id), self._store.checkpoints)
 
     def payouts(
         self, since: datetime | None, before: datetime | None
     ) -> AsyncIterator[api.VerifyPayoutsResponse]:
-        """As the protocol says; on every core."""
+        """See `Source`. Uses all cores."""
         span = since or TIME_FIRST, before or TIME_LAST
         return verify_payouts(self._store, os.cpu_count() or 1, *span)
 
     async def checkpoint(self, since_tree_size: int | None) -> api.GetCheckpointResponse:
-        """As the protocol says."""
+        """See `Source`."""
         head = await self._store.checkpoints.read_latest_head()
         if head is None:
-            raise click.ClickException("nothing is signed yet: `durak key new` makes a key")
+            raise CommandError("there is no checkpoint yet: `durak key new` makes a signing key")
         found = api.GetCheckpointResponse(checkpoint=head.note)
         found.sign_time.FromDatetime(head.signed_at)
         if since_tree_size is not None and since_tree_size <= head.tree_size:
@@ -113,12 +121,12 @@ class Database:
         return found
 
     async def inclusion(self, match_id: UUID) -> api.GetInclusionProofResponse:
-        """As the protocol says."""
+        """See `Source`."""
         await self._match(match_id)
         head = await self._store.checkpoints.read_latest_head()
         leaf = await self._store.checkpoints.read_leaf(match_id)
         if head is None or leaf is None or leaf.leaf_index >= head.tree_size:
-            raise click.ClickException("the match is in no checkpoint yet")
+            raise CommandError("the match is not in a checkpoint yet")
         return api.GetInclusionProofResponse(
             inclusion=await transcripts.inclusion(leaf, head, self._store.checkpoints),
             last_version=leaf.version,
@@ -129,25 +137,25 @@ class Database:
     async def _match(self, match_id: UUID) -> WholeMatch:
         [match] = await self._store.whole_matches.read([match_id])
         if not match.records:
-            raise click.ClickException(f"there is no match {match_id} in this database")
+            raise CommandError(f"there is no match {match_id} in this database")
         return match
 
 
-class Remote:
-    """The matches that a service shows to an auditor."""
+class Service:
+    """The matches of a service, for an auditor."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._stub = AuditServiceStub(client.channel)
 
     async def report(self, match_id: UUID) -> api.AuditReport:
-        """As the protocol says."""
+        """See `Source`."""
         request = api.VerifyMatchRequest(match_id=str(match_id))
         return (await self._client.call(self._stub.VerifyMatch, request)).report
 
     async def records(self, match_id: UUID) -> list[api.StoredRecord]:
-        """As the protocol says."""
-        request = api.ReadEventsRequest(match_id=str(match_id), page_size=PAGE_RECORDS)
+        """See `Source`."""
+        request = api.ReadEventsRequest(match_id=str(match_id), page_size=_PAGE_SIZE)
         found: list[api.StoredRecord] = []
         while True:
             page = await self._client.call(self._stub.ReadEvents, request)
@@ -157,19 +165,19 @@ class Remote:
                 return found
 
     async def state(self, match_id: UUID, version: int) -> api.OpenState:
-        """As the protocol says."""
+        """See `Source`."""
         request = api.GetStateAtRequest(match_id=str(match_id), version=version)
         return (await self._client.call(self._stub.GetStateAt, request)).state
 
     async def transcript(self, match_id: UUID) -> bytes:
-        """As the protocol says."""
+        """See `Source`."""
         request = api.ExportMatchRequest(match_id=str(match_id))
         return (await self._client.call(self._stub.ExportMatch, request)).transcript
 
     async def payouts(
         self, since: datetime | None, before: datetime | None
     ) -> AsyncGenerator[api.VerifyPayoutsResponse, None]:
-        """As the protocol says."""
+        """See `Source`."""
         request = api.VerifyPayoutsRequest()
         if since is not None:
             request.start_time.FromDatetime(since)
@@ -179,7 +187,7 @@ class Remote:
             yield response
 
     async def checkpoint(self, since_tree_size: int | None) -> api.GetCheckpointResponse:
-        """As the protocol says."""
+        """See `Source`."""
         get, request = self._stub.GetCheckpoint, api.GetCheckpointRequest()
         found = await self._client.call(get, request)
         size = int(found.checkpoint.split("\n")[1])
@@ -189,22 +197,22 @@ class Remote:
         return await self._client.call(get, request)
 
     async def inclusion(self, match_id: UUID) -> api.GetInclusionProofResponse:
-        """As the protocol says."""
+        """See `Source`."""
         request = api.GetInclusionProofRequest(match_id=str(match_id))
         return await self._client.call(self._stub.GetInclusionProof, request)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the options of a command say: how to open its source, and how to speak."""
+    """The source that the options of a command choose, and the output language."""
 
     open: Callable[[], AbstractAsyncContextManager[Source]]
-    """Use it as ``async with access.open() as source:``."""
+    """For ``async with access.open() as source:``."""
     data_dir: Path | None
     language: str
 
-    def ask(self, question: Callable[[Source], Awaitable[Answer]]) -> Answer:
-        """Open the source, ask it one question, and give the answer."""
+    def query(self, question: Callable[[Source], Awaitable[Answer]]) -> Answer:
+        """Open the source and return its answer to one question, from outside an event loop."""
 
         async def run() -> Answer:
             async with self.open() as source:
@@ -214,19 +222,19 @@ class Access:
 
 
 def with_audit_access(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where its matches are, and for them an `Access`."""
+    """Replace the options that choose a source by one argument, an `Access`."""
 
     def run(**given: Any) -> None:  # noqa: ANN401 - the options below and the command's own
-        own = {name: given.pop(name) for name in NAMES}
+        own = {name: given.pop(name) for name in OPTION_NAMES}
         data_dir, language = own["data_dir"], own["language"]
         if own["server"] is None:
-            access = Access(partial(_database, data_dir), data_dir, language)
-        else:
-            connection = make_connection(**own, role="auditor")
-            access = Access(partial(_remote, connection), data_dir, language)
-        command(access=access, **given)
+            command(access=Access(partial(_database, data_dir), data_dir, language), **given)
+            return
+        connection = make_connection(**own, role="auditor")
+        with connection.explaining_refusals():
+            command(access=Access(partial(_service, connection), data_dir, language), **given)
 
-    return with_options(*OPTIONS)(update_wrapper(run, command))
+    return with_options(_SERVER, *OPTIONS[1:])(update_wrapper(run, command))
 
 
 @asynccontextmanager
@@ -236,6 +244,6 @@ async def _database(data_dir: Path | None) -> AsyncGenerator[Database, None]:
 
 
 @asynccontextmanager
-async def _remote(connection: Connection) -> AsyncGenerator[Remote, None]:
+async def _service(connection: Connection) -> AsyncGenerator[Service, None]:
     async with connection.client() as client:
-        yield Remote(client)
+        yield Service(client)

@@ -1,4 +1,4 @@
-"""`durak audit MATCH`, `--all` and `payouts`: verdicts over one match or many."""
+"""`durak audit MATCH`, `durak audit --all` and `durak audit payouts`: verdicts on matches."""
 
 import asyncio
 import os
@@ -16,22 +16,27 @@ from eventstore.whole_matches import WholeMatch
 from service.audit.ledger_check import ledger_state
 from service.cli.audit.source import Access, with_audit_access
 from service.cli.database import open_store
+from service.cli.exits import EXIT_FAILED
 from service.cli.options import load_config
 from service.config import Config
 from service.judging.judge import Auditors
 from service.judging.messages import report_message
 from service.render.audit import fault_lines, ledger_lines, report_lines
 
-EXIT_FAULTS: Final = 1
 _TIME: Final = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 
 
-@click.command("match", short_help="Judge a match, or with --all every one.")
-@click.argument("match_id", metavar="MATCH", type=click.UUID, required=False)
+@click.command("match", short_help="Check a match, or with --all every match.")
+@click.argument("match_id", metavar="[MATCH]", type=click.UUID, required=False)
 @click.option(
-    "--all", "all_matches", is_flag=True, help="Every match of the database, and the whole ledger."
+    "--all", "all_matches", is_flag=True, help="Check all matches of the database and the ledger."
 )
-@click.option("--processes", type=click.IntRange(1, 64), help="[default: one for each core]")
+@click.option(
+    "--processes",
+    metavar="N",
+    type=click.IntRange(1, 64),
+    help="Number of processes, with --all.  [default: one per core]",
+)
 @with_audit_access
 def match_command(
     *,
@@ -40,21 +45,23 @@ def match_command(
     all_matches: bool,
     processes: int | None,
 ) -> None:
-    """Judge MATCH, with notes of what is allowed but worth seeing; or all, faults only."""
+    """Check MATCH, and print its findings, illegal plays and challenges.
+
+    With --all, check every match of the database, and print only faults.
+    """
     if all_matches == (match_id is not None):
-        raise click.UsageError("name a match, or --all")
+        raise click.UsageError("give either MATCH or --all")
     if match_id is None:
         is_ok = asyncio.run(_all(load_config(access.data_dir), processes or os.cpu_count() or 1))
     else:
-        wanted = match_id
-        report = access.ask(lambda source: source.report(wanted))
+        report = access.query(lambda source: source.report(match_id))
         click.echo("\n".join(report_lines(report)))
         is_ok = report.ok
-    sys.exit(0 if is_ok else EXIT_FAULTS)
+    sys.exit(0 if is_ok else EXIT_FAILED)
 
 
 async def _all(config: Config, processes: int) -> bool:
-    """Judge every stream of the database, also those that no list of matches has."""
+    """Check every stream of the database, including streams missing from the match list."""
     matches = faulty = 0
     async with open_store(config) as store:
         async with Auditors(processes) as auditors:
@@ -76,22 +83,19 @@ async def _pages(store: EventStore) -> AsyncIterator[list[WholeMatch]]:
         yield await store.whole_matches.read(ids)
 
 
-@click.command("payouts", short_help="Judge all matches opened in a span of time.")
-@click.option("--since", type=_TIME, help="Matches opened at this time (UTC) or later.")
-@click.option("--before", type=_TIME, help="Matches opened before this time (UTC).")
+@click.command("payouts", short_help="Check the matches opened in a period.")
+@click.option("--since", metavar="TIME", type=_TIME, help="Start of the period, inclusive (UTC).")
+@click.option("--before", metavar="TIME", type=_TIME, help="End of the period, exclusive (UTC).")
 @with_audit_access
-def payouts_command(
-    *,
-    access: Access,
-    since: datetime | None,
-    before: datetime | None,
-) -> None:
-    """Judge all matches opened in a span of time, with their coins, and the ledger as a whole.
+def payouts_command(*, access: Access, since: datetime | None, before: datetime | None) -> None:
+    """Check the matches opened in a period, their coins, and the whole ledger.
 
-    Faults are told as they are found, and at a terminal how far it is.
+    A TIME is a date, or a date and time such as 2026-09-01T18:30 (UTC).
+
+    Prints faults as it finds them. At a terminal, shows its progress.
     """
     is_ok = asyncio.run(_payouts(access, _utc(since), _utc(before)))
-    sys.exit(0 if is_ok else EXIT_FAULTS)
+    sys.exit(0 if is_ok else EXIT_FAILED)
 
 
 def _utc(time: datetime | None) -> datetime | None:
@@ -108,18 +112,19 @@ async def _payouts(access: Access, since: datetime | None, before: datetime | No
                 case "faulty":
                     click.echo("\n".join(fault_lines(message.faulty)))
                 case "summary":
-                    is_ok = _told(message.summary)
+                    _print_summary(message.summary)
+                    is_ok = message.summary.ledger.ok and not message.summary.matches_with_faults
     return is_ok
 
 
 def _show_progress(progress: api.VerifyProgress) -> None:
     if sys.stderr.isatty():
         ends = progress.matches_judged >= progress.matches_total
-        text = f"\r{progress.matches_judged} of {progress.matches_total} matches judged"
+        text = f"\r{progress.matches_judged} of {progress.matches_total} matches checked"
         click.echo(text, err=True, nl=ends)
 
 
-def _told(summary: api.PayoutsSummary) -> bool:
+def _print_summary(summary: api.PayoutsSummary) -> None:
     click.echo(
         f"{summary.matches_judged} matches audited, {summary.matches_with_faults} with faults\n"
         f"staked {summary.staked_coins}, refunded {summary.refunded_coins}, "
@@ -131,5 +136,4 @@ def _told(summary: api.PayoutsSummary) -> bool:
         held = (
             f"{summary.ledger.available_coins} with players, {summary.ledger.escrow_coins} staked"
         )
-        click.echo(f"ledger: all {summary.ledger.issued_coins} coins are there: {held}")
-    return summary.ledger.ok and not summary.matches_with_faults
+        click.echo(f"ledger: balanced, {summary.ledger.issued_coins} coins: {held}")

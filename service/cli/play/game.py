@@ -1,10 +1,8 @@
-"""A match as a person plays it at a terminal: what happens is told, answers become moves."""
+"""An interactive match: shows what happens and turns typed answers into commands."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from contextlib import aclosing
-from datetime import UTC
 from typing import Any
 
 from google.protobuf.message import Message
@@ -12,17 +10,15 @@ from google.protobuf.message import Message
 from durak.v1 import match_service_pb2 as api
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Move, TableView
 from service.cli.client import CallRefused, Client, new_request_id
-from service.cli.play.menu import Menu, MenuHistory, menu_of
+from service.cli.play.display import Display
+from service.cli.play.menu import Menu
 from service.cli.terminal import Answer, Terminal
-from service.render.cards import format_hand
-from service.render.moves import InvalidAnswer, Keyword, choices, parse_answer, parse_number
-from service.render.narration import LineKind, Narrator
-from service.render.table import on_table, seat_names, table_lines, trump_suit
-from service.render.texts import Translate
+from service.render.moves import InvalidAnswer, Keyword, parse_answer, parse_number
+from service.text.localisation import Translate
 
 
 class Game:
-    """One person at one table, or a spectator of it."""
+    """One match with one player or spectator at the terminal."""
 
     def __init__(
         self, client: Client, match_id: str, terminal: Terminal, translate: Translate
@@ -30,24 +26,24 @@ class Game:
         self._client = client
         self._match_id = match_id
         self._terminal = terminal
-        self._translate = translate
-        self._narrator = Narrator(translate)
+        self._display = Display(terminal, translate)
         self._view = TableView()
-        self._menu = Menu()  # the moves of the view; none while a move of ours is under way
-        self._shown = Menu()  # what was told last
-        self._menu_history = MenuHistory()
-        self._caught_up = False
-        self._leaving = False
-        self._sending = False
-        self._answered_version = 0  # what our last command led to; views before it are the past
-        self._newer = asyncio.Event()  # a view has come
-        self._reading = False
+        self._view_changed = asyncio.Event()
+        self._menu = Menu()
+        """The moves of the view; empty while a command is being sent."""
+        self._is_caught_up = False
+        self._is_sending = False
+        self._answered_version = 0
+        """The version that the last command led to. Older views are out of date."""
+        self._is_leave_confirmed = False
+        """The last answer was "leave", so the next one leaves."""
+        self._is_reading = False
         self._answers: asyncio.Queue[Answer] = asyncio.Queue()
-        self.has_left = False
-        """The person has given up the seat before the deal."""
+        self.has_left_seat = False
+        """The player gave up the seat before the deal."""
 
     async def play(self) -> bool:
-        """Play to the end of the match: True; False when the person leaves the terminal before."""
+        """Play until the match ends (True) or the person leaves the terminal (False)."""
         watching = asyncio.create_task(self._watch())
         answering = asyncio.create_task(self._answer())
         try:
@@ -62,99 +58,63 @@ class Game:
 
     @property
     def view(self) -> TableView:
-        """The table as it was seen last."""
+        """The last view received."""
         return self._view
 
-    # What happens at the table.
+    # Events and views.
 
     async def _watch(self) -> None:
         async with aclosing(self._client.watch(self._match_id)) as messages:
             async for message in messages:
                 if message.HasField("event"):
-                    self._on_event(message.event)
+                    # Events before the first view are past; the view shows their result.
+                    self._display.event(message.event.event, silent=not self._is_caught_up)
                 elif message.HasField("view"):
                     self._on_view(message.view)
 
-    def _on_event(self, event: api.MatchEvent) -> None:
-        lines = self._narrator.describe(event.event)
-        if not self._caught_up:
-            return  # the past; the view tells where it has led
-        for line in lines:
-            if line.part is not LineKind.EVENT:
-                self._print("")
-            self._print(line.text, style="" if line.part is LineKind.EVENT else "bold")
-
     def _on_view(self, view: TableView) -> None:
-        was_waiting = self._view.phase == PHASE_WAITING
+        was_dealt = self._view.phase == PHASE_WAITING and view.phase == PHASE_PLAYING
         self._view = view
-        self._newer.set()
-        self._leaving = False
-        whole = not self._caught_up or (was_waiting and view.phase == PHASE_PLAYING)
-        self._caught_up = True
-        if whole:
-            self._print_table()
+        self._view_changed.set()
+        self._is_leave_confirmed = False
+        show_table = not self._is_caught_up or was_dealt
+        if show_table:
+            self._display.table(view)
+        if not self._is_caught_up:
+            self._display.watching(view)
+        self._is_caught_up = True
         if self._is_current:
-            self._offer(beside_table=whole)
+            self._offer(below_table=show_table)
 
     @property
     def _is_current(self) -> bool:
-        """The view is one to move on: nothing of ours is under way that it does not show yet."""
-        is_past = self._sending or self._view.version < self._answered_version
+        """Whether the view includes the player's own last command, and the match goes on."""
+        is_past = self._is_sending or self._view.version < self._answered_version
         return not is_past and self._view.phase != PHASE_ENDED
 
-    def _print(self, text: str, style: str = "") -> None:
-        self._terminal.print(text, self._narrator.trump_suit, style)
-
-    def _print_table(self) -> None:
-        for line in table_lines(self._view, self._translate):
-            self._print(line)
-
-    def _offer(self, *, beside_table: bool, again: bool = False) -> None:
-        """Tell whose move it is, and what the person can do; cards only where they are not yet."""
-        view, names = self._view, seat_names(self._view.seats, self._translate)
-        self._menu = self._menu_of_the_view()
-        is_new = again or not self._menu.looks_like(self._shown)
-        self._shown = self._menu
-        if view.phase == PHASE_WAITING:
-            free = sum(not seat.taken for seat in view.seats)
-            way = f"--rematch {view.rematch_of}" if view.rematch_of else f"--match {self._match_id}"
-            command = f"durak play {way}"
-            self._terminal.hint(self._translate("seats-missing", count=free, command=command))
-        elif not self._menu.choices:
-            self._print(self._translate("turn-others", players=names.join(view.on_clock)), "dim")
-        elif is_new:
-            if not beside_table:
-                self._print_cards(view)
-            self._print(self._translate("turn-yours", until=_until(view)), "bold")
-            for number, text in enumerate(self._menu.texts, start=1):
-                self._print(f"  {number:>2}  {text}")
-            self._menu_history.show(self._menu, time.monotonic())
+    def _offer(self, *, below_table: bool, again: bool = False) -> None:
+        self._menu = self._display.menu(self._view)
+        self._display.offer(self._view, self._menu, below_table=below_table, again=again)
         self._ask()
 
-    def _print_cards(self, view: TableView) -> None:
-        if view.table:
-            self._print(self._translate("on-table", cards=on_table(view)))
-            self._print(self._translate("attacks-left", count=view.attacks_left), "dim")
-        self._print(self._translate("hand", cards=format_hand(view.hand, trump_suit(view))))
-
-    # What the person answers.
+    # Answers.
 
     def _ask(self) -> None:
-        """Read an answer, unless one is waited for already; from a pipe only for a move."""
+        """Request an answer, unless one is pending. A pipe is read only when a move is needed."""
         if self._terminal.is_interactive:
             self._terminal.prompt()
         elif not self._menu.choices:
             return
-        if not self._reading:
-            self._reading = True
+        if not self._is_reading:
+            self._is_reading = True
             self._terminal.read(self._answers)
 
     async def _answer(self) -> None:
-        """Work on answers until the person quits or there are no more."""
+        """Obey answers until the person quits or the input ends."""
         while True:
             answer, arrived = await self._answers.get()
-            self._reading = False
-            self._terminal.answered()
+            self._is_reading = False
+            self._terminal.mark_answered()
             if answer is None:
                 return
             if answer.strip() and not await self._obey(answer, arrived):
@@ -162,77 +122,81 @@ class Game:
             self._ask()
 
     async def _obey(self, answer: str, arrived: float) -> bool:
-        """Do what an answer means; False: the person quits."""
+        """Carry out an answer. Returns False if the person quits."""
         number = parse_number(answer)
         menu = self._menu
         if menu.choices and number is not None:
-            seen = self._menu_history.seen(arrived)
+            seen = self._display.history.menu_at(arrived)
             if seen.move(number) != menu.move(number):
-                self._tell_that_the_moves_have_changed()
+                self._report_changed_moves()
                 return True
         meaning = parse_answer(answer, self._menu.choices, self._view)
         if meaning is Keyword.QUIT:
             return False
-        leaving, self._leaving = self._leaving, False
-        if meaning is Keyword.LEAVE and (leaving or self._can_leave_at_once):
+        is_confirmed, self._is_leave_confirmed = self._is_leave_confirmed, False
+        if meaning is Keyword.LEAVE and (is_confirmed or self._can_leave_unasked):
             return await self._leave()
-        await self._do(meaning, is_numbered=number is not None)
+        await self._act(meaning, is_numbered=number is not None)
         return True
 
-    async def _do(self, meaning: Move | Keyword | InvalidAnswer, *, is_numbered: bool) -> None:
+    async def _act(self, meaning: Move | Keyword | InvalidAnswer, *, is_numbered: bool) -> None:
+        show = self._display
         match meaning:
-            case InvalidAnswer(key, arguments):
-                nothing = key != "answer-ambiguous" and not self._menu.choices
-                self._print(self._translate("answer-nothing" if nothing else key, **arguments))
+            case InvalidAnswer(key, variables):
+                has_no_move = key != "answer-ambiguous" and not self._menu.choices
+                show.message("answer-nothing" if has_no_move else key, **variables)
             case Keyword.HELP:
-                self._print(self._translate("answer-help"))
+                show.message("answer-help")
                 if self._view.settings.tricky:
-                    self._print(self._translate("answer-help-tricky"))
+                    show.message("answer-help-tricky")
             case Keyword.TABLE:
-                self._print_table()
+                show.table(self._view)
             case Keyword.LEAVE if not self._view.HasField("your_seat"):
-                self._print(self._translate("answer-watching"))
+                show.message("answer-watching")
             case Keyword.LEAVE:
-                self._leaving = True
-                waits = self._view.phase == PHASE_WAITING
-                self._print(self._translate("answer-leave-rematch" if waits else "answer-leave"))
+                self._is_leave_confirmed = True
+                is_waiting = self._view.phase == PHASE_WAITING
+                show.message("answer-leave-rematch" if is_waiting else "answer-leave")
             case Move():
                 await self._play(meaning, is_numbered=is_numbered)
 
+    # Commands.
+
     @property
-    def _can_leave_at_once(self) -> bool:
-        """Leaving takes nothing from anybody: the table waits, and is no rematch to be closed."""
+    def _can_leave_unasked(self) -> bool:
+        """Whether leaving needs no confirmation: the table waits, and no rematch is closed."""
         view = self._view
         if view.phase != PHASE_WAITING or not view.HasField("your_seat"):
             return False
-        return not (view.rematch_of and _is_ours_alone(view))
+        return not (view.rematch_of and _is_alone(view))
 
     async def _leave(self) -> bool:
-        """Give up the seat; before the deal, where nobody else waits, close the table with it.
+        """Give up the seat. Before the deal, close the table if no other person sits there.
 
-        Before the deal only as the table was shown: dealt meanwhile, leaving would end the match.
-        False: the person has left, and the table stands.
+        Before the deal the command carries the version seen: if the cards have been dealt in the
+        meantime, it is refused instead of ending the match. Returns False if the person has left
+        and the table stays.
         """
         stub, view = self._client.stub, self._view
-        waits = view.phase == PHASE_WAITING
-        closes = waits and _is_ours_alone(view)
-        about: dict[str, Any] = {"match_id": self._match_id, "request_id": new_request_id()}
-        if waits:
-            about["expected_version"] = view.version
+        is_waiting = view.phase == PHASE_WAITING
+        closes = is_waiting and _is_alone(view)
+        fields: dict[str, Any] = {"match_id": self._match_id, "request_id": new_request_id()}
+        if is_waiting:
+            fields["expected_version"] = view.version
         if closes:
-            reason = await self._send(stub.CancelTable, api.CancelTableRequest(**about))
+            reason = await self._send(stub.CancelTable, api.CancelTableRequest(**fields))
         else:
-            reason = await self._send(stub.LeaveMatch, api.LeaveMatchRequest(**about))
+            reason = await self._send(stub.LeaveMatch, api.LeaveMatchRequest(**fields))
         if reason == "STALE_VERSION":
-            self._tell_that_the_moves_have_changed()
-        if reason or closes or not waits:
-            return True  # the watch ends with the table, if it has come to that
-        await self._wait_for_a_view_from(self._answered_version)
-        self.has_left = True
+            self._report_changed_moves()
+        if reason or closes or not is_waiting:
+            return True  # if the match has ended, the watch ends too
+        await self._wait_for_version(self._answered_version)
+        self.has_left_seat = True
         return False
 
     async def _play(self, move: Move, *, is_numbered: bool) -> None:
-        """Make a move; one that was chosen by its number only on the table that was shown."""
+        """Make a move. A move chosen by number is made only on the table that was shown."""
         menu = self._menu
         while True:
             request = api.PlayRequest(
@@ -243,63 +207,52 @@ class Game:
             if await self._send(self._client.stub.Play, request) != "STALE_VERSION":
                 return
             if not menu.looks_like(self._menu):
-                self._tell_that_the_moves_have_changed()
+                self._report_changed_moves()
                 return
 
-    def _tell_that_the_moves_have_changed(self) -> None:
+    def _report_changed_moves(self) -> None:
         if self._is_current:
-            self._print(self._translate("answer-changed"), "bold")
-            self._offer(beside_table=False, again=True)
+            self._display.message("answer-changed", "bold")
+            self._offer(below_table=False, again=True)
 
     async def _send(self, method: Callable[..., Any], request: Message) -> str:
-        """Send a command; what came of it, the watch tells. The reason if it was refused.
+        """Send a command. Returns the reason if it was refused, or an empty string.
 
-        At STALE_VERSION the table has moved on, to what is shown now.
+        The watch shows the result. After STALE_VERSION the view is up to date again.
         """
         menu, self._menu = self._menu, Menu()
         version = self._view.version
-        self._sending = True
+        self._is_sending = True
         reason = ""
         try:
             reply = await self._client.call(method, request)
             self._answered_version = reply.view.version
-            self._menu_history.used()
+            self._display.history.clear()
         except CallRefused as refusal:
             if refusal.reason == "STALE_VERSION":
-                await self._wait_for_a_view_from(version + 1)
-                self._menu = self._menu_of_the_view()
+                await self._wait_for_version(version + 1)
+                self._menu = self._display.menu(self._view)
                 return refusal.reason
-            self._print(str(refusal), "bold")
+            self._display.refusal(str(refusal))
             reason = refusal.reason or "UNKNOWN"
             if self._view.version == version:
-                self._menu = menu  # nothing has changed, so nothing new will be offered
+                self._menu = menu  # the table has not changed, so no new menu will follow
         finally:
-            self._sending = False
+            self._is_sending = False
         if self._view.version != version and self._is_current:
-            self._offer(beside_table=False)  # it came while the answer was under way
+            self._offer(below_table=False)  # the view arrived before the reply
         return reason
 
-    async def _wait_for_a_view_from(self, version: int) -> None:
+    async def _wait_for_version(self, version: int) -> None:
         while self._view.version < version:
-            self._newer.clear()
-            await self._newer.wait()
-
-    def _menu_of_the_view(self) -> Menu:
-        names = seat_names(self._view.seats, self._translate)
-        return menu_of(self._view, choices(self._view, names, self._translate))
+            self._view_changed.clear()
+            await self._view_changed.wait()
 
 
-def _is_ours_alone(view: TableView) -> bool:
-    """Whether the reader may close the table, and no other person sits at it."""
+def _is_alone(view: TableView) -> bool:
+    """Return whether the reader may close the table, and no other person sits at it."""
     if not view.HasField("your_seat"):
         return False
     people = [seat.player_id for seat in view.seats if seat.player_id]
     own_id = view.seats[view.your_seat].player_id
     return people == [own_id] and (view.owner_id == own_id or bool(view.rematch_of))
-
-
-def _until(view: TableView) -> str:
-    """The deadline by the clock on the wall; ``none`` on a table without a timer."""
-    if not view.settings.turn_timer_seconds or not view.HasField("deadline_time"):
-        return "none"
-    return view.deadline_time.ToDatetime(tzinfo=UTC).astimezone().strftime("%H:%M:%S")

@@ -86,8 +86,8 @@ def test_a_complaint_is_rejected_by_the_evidence(office: Office) -> None:
     assert before.count("Hand of ") == 2
     assert f"{BEATEN.version:>5}  " in after
     assert " beats " in after
-    assert "  as the rules have it (R1.3, R4.2)\n" in after
-    assert f"{office.match_id}: no fault; ended, {len(TOLD.records)} records\n" in after
+    assert "  legal (R1.3, R4.2)\n" in after
+    assert f"{office.match_id}: no faults; ended, {len(TOLD.records)} records\n" in after
     assert f"payout  {WINNER}  +200\n" in after
 
     ruled = office.said("olga", "rule", dispute, "rejected", "--reason", "it beats", "--at", "1")

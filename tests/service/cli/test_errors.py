@@ -36,7 +36,7 @@ def test_a_disk_that_is_full_is_one_sentence(tmp_path: Path) -> None:
     assert durak("key", "new", "durak.example/log", "--file", str(key)) == (0, "")
     assert durak("key", "public", "--file", str(key), into=FULL) == (
         1,
-        "durak: what was asked for cannot be written: No space left on device\n",
+        "durak: cannot write the output: No space left on device\n",
     )
 
 
@@ -44,5 +44,5 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.touch()
     folder = in_the_way / "data"
-    code, said = durak("matches", "--data-dir", str(folder))
+    code, said = durak("token", "anna", "--data-dir", str(folder))
     assert (code, said) == (1, f"durak: {folder}: Not a directory\n")

@@ -26,7 +26,7 @@ def test_the_read_models_are_made_anew(database: Database, tmp_path: Path) -> No
     for _ in range(2):
         done = terminal.durak("rebuild")
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == "3 matches in the lists, 3 ended ones counted.\n"
+        assert done.stdout == "3 matches listed, 3 ended matches counted.\n"
 
     change = f"UPDATE events SET record = record || 'x' WHERE stream_id = '{matches[1]}'"
     asyncio.run(
@@ -34,5 +34,5 @@ def test_the_read_models_are_made_anew(database: Database, tmp_path: Path) -> No
     )
     done = terminal.durak("rebuild")
     assert done.returncode == 1
-    assert done.stderr == f"durak: match {matches[1]} is damaged and was left as it was\n"
-    assert done.stdout == "2 matches in the lists, 3 ended ones counted.\n"
+    assert done.stderr == f"durak: match {matches[1]} is corrupt and was left unchanged\n"
+    assert done.stdout == "2 matches listed, 3 ended matches counted.\n"

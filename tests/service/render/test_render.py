@@ -22,9 +22,8 @@ from durak.v1.table_pb2 import (
     TableCard,
     TableView,
 )
-from service.cli.terminal import wrap_parts
-from service.render.cards import colour_cards, format_hand, parse_card, spell
-from service.render.moves import Choice, InvalidAnswer, Keyword, choices, parse_answer
+from service.render.cards import colour_cards, format_cards, format_hand, parse_card
+from service.render.moves import Choice, InvalidAnswer, Keyword, list_choices, parse_answer
 from service.render.narration import Narrator
 from service.render.table import seat_names, table_lines
 from service.render.texts import Names, translator
@@ -94,7 +93,7 @@ def test_a_whole_match_is_told_in_the_letters_of_its_language_and_names_as_they_
 def test_a_hand_has_its_trumps_apart_and_hidden_cards_show_their_back() -> None:
     hand = [Card.CARD_AS, Card.CARD_KH, Card.CARD_6S, Card.CARD_7D]
     assert format_hand(hand, SPADES) == "7♦ K♥ │ 6♠ A♠"
-    assert spell([Card.CARD_6H, Card.CARD_UNSPECIFIED]) == "6♥ ▮"
+    assert format_cards([Card.CARD_6H, Card.CARD_UNSPECIFIED]) == "6♥ ▮"
 
 
 def test_suits_have_colours_and_trumps_a_line() -> None:
@@ -141,7 +140,7 @@ def a_defence(*, tricky: bool = False) -> TableView:
 
 
 def offered(view: TableView) -> list[Choice]:
-    return choices(view, seat_names(view.seats, TRANSLATE), TRANSLATE)
+    return list_choices(view, seat_names(view.seats, TRANSLATE), TRANSLATE)
 
 
 def test_a_table_tells_all_that_its_reader_may_know() -> None:
@@ -248,7 +247,7 @@ def test_a_story_counts_hands_and_stock_and_never_tells_a_hidden_card() -> None:
         Event(attacked=events_pb2.Attacked(seat=1, card=Card.CARD_9C)),
     ]
     narrator = Narrator(TRANSLATE)
-    assert [line for event in events for line in narrator.transcript(event)] == [
+    assert [line for event in events for line in narrator.numbered_lines(event)] == [
         "    1  A table is opened: 36 cards, 2 seats, perevodnoy, all throw in, no draws.",
         "    2  Anna sits down on seat 0.",
         "    3  Bot 1 (easy) sits down on seat 1.",
@@ -274,20 +273,6 @@ def test_a_story_counts_hands_and_stock_and_never_tells_a_hidden_card() -> None:
 
 def test_players_of_one_name_are_told_apart() -> None:
     names = Names(TRANSLATE)
-    names.seat(0, "Anna", BOT_LEVEL_UNSPECIFIED)
-    names.seat(2, "Anna", BOT_LEVEL_UNSPECIFIED)
+    names.add(0, "Anna", BOT_LEVEL_UNSPECIFIED)
+    names.add(2, "Anna", BOT_LEVEL_UNSPECIFIED)
     assert names.join([0, 1, 2]) == "Anna, seat 1, Anna (2)"
-
-
-@pytest.mark.parametrize(
-    ("width", "rows"),
-    [
-        (80, ["Bout 1: Anna attacks Boris · hands Anna 6, Boris 6 · stock 18"]),
-        (55, ["Bout 1: Anna attacks Boris · hands Anna 6, Boris 6", "  stock 18"]),
-        (40, ["Bout 1: Anna attacks Boris", "  hands Anna 6, Boris 6 · stock 18"]),
-        (9, ["Bout 1: Anna attacks Boris", "  hands Anna 6, Boris 6", "  stock 18"]),
-    ],
-)
-def test_a_long_heading_is_broken_between_its_parts(width: int, rows: list[str]) -> None:
-    text = "Bout 1: Anna attacks Boris · hands Anna 6, Boris 6 · stock 18"
-    assert wrap_parts(text, width) == rows

@@ -119,6 +119,7 @@ answer-changed = The table has changed since you chose; nothing was played. Choo
 answer-leave = Leaving is final and ends the match for everybody. Type “leave” once more to leave.
 answer-leave-rematch = Leaving closes the rematch for everybody. Type “leave” once more to leave.
 answer-watching = You only watch here: you have no seat.
+watching = You are watching: you have no seat. Ctrl-C stops.
 
 connection-lost = The connection is lost; trying again …
 connection-back = The connection is back.

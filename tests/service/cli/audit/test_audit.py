@@ -50,7 +50,7 @@ def test_an_honest_match_has_no_fault(terminal: Terminal) -> None:
     [match_id] = stored(terminal.database, 1)
     done = terminal.durak("audit", str(match_id))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{match_id}: no fault; ended, ")
+    assert done.stdout.startswith(f"{match_id}: no faults; ended, ")
 
 
 def test_a_changed_record_is_a_fault_on_a_line(terminal: Terminal) -> None:
@@ -92,7 +92,7 @@ def test_one_match_or_all_and_one_that_is_there(terminal: Terminal) -> None:
     assert terminal.durak("audit", missing, "--all").returncode == 2
     done = terminal.durak("audit", missing)
     assert done.returncode == 1
-    assert done.stderr == f"Error: there is no match {missing} in this database\n"
+    assert done.stderr == f"durak: there is no match {missing} in this database\n"
 
 
 def test_the_service_shows_auditors_what_the_database_has_and_players_nothing(
@@ -128,11 +128,11 @@ def test_a_version_that_is_not_there_or_makes_no_match(terminal: Terminal) -> No
     [match_id] = stored(terminal.database, 1)
     done = terminal.durak("audit", "state", str(match_id), "--at", "99999")
     assert done.returncode == 1
-    assert "versions only" in done.stderr
+    assert "the match has no version 99999: the last is " in done.stderr
     tamper(terminal.database, "UPDATE events SET record = '\\xff' WHERE version = 2")
     done = terminal.durak("audit", "state", str(match_id))
     assert done.returncode == 1
-    assert done.stderr == "Error: the records up to there make no match\n"
+    assert done.stderr == "durak: the records up to this version do not make a match\n"
     last = terminal.durak("audit", "records", str(match_id)).stdout.splitlines()[1]
     assert last.endswith('"record": null}')
 

@@ -62,20 +62,20 @@ def test_what_cannot_be_drawn_or_exported(terminal: Terminal) -> None:
     for command in ("export", "report"):
         done = terminal.durak("audit", command, missing)
         assert done.returncode == 1
-        assert done.stderr == f"Error: there is no match {missing} in this database\n"
+        assert done.stderr == f"durak: there is no match {missing} in this database\n"
     assert terminal.durak("audit", "report").returncode == 2
     file = terminal.folder / "nonsense"
     file.write_text("nonsense")
     done = terminal.durak("audit", "report", "--transcript", str(file))
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: not a transcript: ")
+    assert done.stderr.startswith("durak: not a transcript: ")
 
 
 def test_a_file_is_not_poured_onto_a_terminal(terminal: Terminal) -> None:
     missing = "00000000-0000-8000-8000-000000000000"
     for command in ("export", "report"):
         with terminal.person("audit", command, missing) as somebody:
-            somebody.read_to("name a file with -o")
+            somebody.read_to("give a name with -o")
             assert somebody.process.wait(SECONDS) == 2
 
 
@@ -84,7 +84,7 @@ def test_a_checkpoint_continues_an_older_one_until_the_tree_is_rewritten(
 ) -> None:
     done = terminal.durak("audit", "checkpoint")
     assert done.returncode == 1
-    assert "nothing is signed yet" in done.stderr
+    assert "there is no checkpoint yet" in done.stderr
     key = signing_keys.make(Config(data_dir=terminal.folder).note_key_file, NAME).verifier
     sign(terminal, 1, 2, 3)
     old = terminal.folder / "old"

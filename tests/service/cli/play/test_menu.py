@@ -15,9 +15,9 @@ from grpc import aio
 
 from durak.v1.cards_pb2 import Card
 from durak.v1.table_pb2 import AttackMove, Move, TableView
-from service.cli.play.menu import REACTION_SECONDS, Menu, MenuHistory, menu_of
-from service.render.moves import Choice, choices, parse_number
-from service.render.table import seat_names
+from service.cli.play.menu import REACTION_SECONDS, Menu, MenuHistory
+from service.render.moves import Choice, list_choices, parse_number
+from service.render.table import on_table, seat_names
 from service.render.texts import translator
 from service.server import Running, running
 from tests.conftest import Database
@@ -36,18 +36,20 @@ def menu(*cards: Card.ValueType) -> Menu:
 
 def test_a_number_is_for_the_menu_that_a_person_could_have_read() -> None:
     first, second, third = menu(*TWO), menu(TWO[1]), menu(Card.CARD_AS)
-    menus = MenuHistory()
-    assert menus.seen(10.0) == Menu()
-    menus.show(first, 10.0)
-    assert menus.seen(10.1) is first, "there was no other"
-    menus.show(second, 20.0)
-    assert menus.seen(20.0 + REACTION_SECONDS - 0.01) is first
-    assert menus.seen(20.0 + REACTION_SECONDS) is second
-    menus.show(third, 20.1)
-    assert menus.seen(20.2) is second, "both are new: neither number may count as for the third"
-    menus.used()
-    menus.show(first, 30.0)
-    assert menus.seen(30.0) is first, "the ones before were answered"
+    history = MenuHistory()
+    assert history.menu_at(10.0) == Menu()
+    history.add(first, 10.0)
+    assert history.menu_at(10.1) is first, "there was no other"
+    history.add(second, 20.0)
+    assert history.menu_at(20.0 + REACTION_SECONDS - 0.01) is first
+    assert history.menu_at(20.0 + REACTION_SECONDS) is second
+    history.add(third, 20.1)
+    assert history.menu_at(20.2) is second, (
+        "both are new: neither number may count as for the third"
+    )
+    history.clear()
+    history.add(first, 30.0)
+    assert history.menu_at(30.0) is first, "the ones before were answered"
 
 
 def test_numbers_in_answers() -> None:
@@ -77,7 +79,8 @@ class Ann:
 
     async def menu(self, match_id: str) -> Menu:
         view = await self.player.get(match_id)
-        return menu_of(view, choices(view, seat_names(view.seats, TRANSLATE), TRANSLATE))
+        choices = list_choices(view, seat_names(view.seats, TRANSLATE), TRANSLATE)
+        return Menu(choices, on_table(view))
 
 
 def player_of(server: Running, name: str, channel: aio.Channel) -> Player:

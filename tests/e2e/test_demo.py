@@ -110,7 +110,7 @@ def test_a_malformed_database_address_gives_one_clear_sentence(tmp_path: Path) -
     shown = Terminal(Database("none", "", "no address"), tmp_path).durak("matches")
 
     assert shown.returncode == 1
-    assert shown.stderr.startswith("durak: the address of the database cannot be read")
+    assert shown.stderr.startswith("durak: the database address is not valid")
 
 
 def test_a_wrong_setting_is_named_and_gives_exit_code_2(terminal: Terminal) -> None:

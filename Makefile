@@ -6,7 +6,7 @@
 
 UV_VERSION := 0.13.9
 PYTHON ?=
-TESTS ?= tests
+TESTS ?= tests domain eventstore service
 WORKERS ?= 3
 ARGS ?=
 

@@ -17,7 +17,7 @@ from service.matches.watch import Watches
 from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
 from service.rpc.telemetry import Telemetry
-from service.workers.pool import Thinkers
+from service.workers.pool import WorkerPool
 
 
 class Engine:
@@ -35,12 +35,12 @@ class Engine:
         self.matches = LiveMatches(store, config, now_us)
         self.watches = Watches(self.matches, config)
         self.commands = Commands(self.matches, limits)
-        self.thinkers = Thinkers(config.worker_processes, config.worker_tasks_max)
-        reviews = Reviews(self.matches, self.thinkers)
+        self.workers = WorkerPool(config.worker_processes, config.worker_tasks_max)
+        reviews = Reviews(self.matches, self.workers)
         self.servicer = MatchService(
             self.matches, self.commands, self.watches, reviews, limits, failed_calls
         )
-        self.bots = BotRunner(self.matches, self.thinkers)
+        self.bots = BotRunner(self.matches, self.workers)
         self.sweeper = Sweeper(self.matches, self.bots)
         self.matches.observers += [self.sweeper, self.bots]
         self._tasks: list[asyncio.Task[None]] = []
@@ -61,7 +61,7 @@ class Engine:
         self.sweeper.close()
         await self.bots.close()
         await self.matches.join()
-        await self.thinkers.close()
+        await self.workers.close()
 
     def observe(self, telemetry: Telemetry) -> None:
         """Report the numbers that the engine counts anyway."""

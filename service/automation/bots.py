@@ -24,24 +24,24 @@ from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch, bot_to_move
 from service.matches.live_matches import LiveMatches
 from service.rpc.errors import Refused
-from service.workers.pool import NoThoughtError, Thinkers
+from service.workers.pool import WorkerPool, WorkerPoolError
 from service.workers.tasks import choose_move
 
 _log = structlog.get_logger(__name__)
 
 _QUICK: Final = frozenset({BotLevel.BOT_LEVEL_EASY, BotLevel.BOT_LEVEL_NORMAL})
-"""Levels that choose within microseconds, on the spot. The others think elsewhere."""
+"""Levels that choose within microseconds, in the event loop. The others use the worker pool."""
 _REPORT_SECONDS: Final = 10.0
-"""How often it is logged at most that bots had to move without thinking."""
+"""Minimum time between log lines about hard bots that move like normal ones."""
 
 
 class BotRunner:
     """Moves for the bots of live matches: at most one task for each match."""
 
-    def __init__(self, matches: LiveMatches, thinkers: Thinkers) -> None:
-        """Play at these matches. `thinkers` is where bots think that need long."""
+    def __init__(self, matches: LiveMatches, workers: WorkerPool) -> None:
+        """Play at these matches. Hard bots choose their moves in `workers`."""
         self._matches = matches
-        self._thinkers = thinkers
+        self._workers = workers
         self._reported_at = -_REPORT_SECONDS
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._is_closed = False
@@ -49,8 +49,8 @@ class BotRunner:
     def changed(self, live: LiveMatch, *, own: bool) -> None:
         """Wake the bots of a match after a change that this replica has stored."""
         if own and live.has_bots:
-            if _has_thinker(live.match.table):
-                self._thinkers.warm()
+            if _has_hard_bot(live.match.table):
+                self._workers.warm()
             self.wake(live)
 
     def wake(self, live: LiveMatch) -> None:
@@ -109,7 +109,7 @@ class BotRunner:
         if level in _QUICK:
             return bots.choose_move(level, view, history, seed)
         try:
-            move = await self._thinkers.think(
+            move = await self._workers.run(
                 self._matches.config.bot_think_seconds_max,
                 choose_move,
                 level,
@@ -117,26 +117,26 @@ class BotRunner:
                 [event.SerializeToString() for event in history],
                 seed,
             )
-        except NoThoughtError as error:
+        except WorkerPoolError as error:
             self._report(live, str(error))
         except Exception as error:  # noqa: BLE001 - the match must go on
-            _log.error("bot failed to think", match_id=live.match_id.hex(), exc_info=error)
+            _log.error("bot failed to choose", match_id=live.match_id.hex(), exc_info=error)
         else:
             return Move.FromString(move)
-        self._matches.counters.bot_moves_unthought += 1
+        self._matches.counters.bot_moves_fallback += 1
         return bots.choose_move(BotLevel.BOT_LEVEL_NORMAL, view, history, seed)
 
     def _report(self, live: LiveMatch, error: str) -> None:
-        """Log that a bot moves as a normal one, for want of a thought."""
+        """Log that a hard bot moves like a normal one, because its task has no result."""
         now = self._matches.loop.time()
         if now - self._reported_at >= _REPORT_SECONDS:
             self._reported_at = now
-            moves = self._matches.counters.bot_moves_unthought + 1
+            moves = self._matches.counters.bot_moves_fallback + 1
             match_id = live.match_id.hex()
-            _log.warning("bot did not think", match_id=match_id, error=error, moves_so_far=moves)
+            _log.warning("bot falls back", match_id=match_id, error=error, moves_so_far=moves)
 
 
-def _has_thinker(table: Table) -> bool:
+def _has_hard_bot(table: Table) -> bool:
     return any(
         seat is not None and seat.is_bot and seat.bot_level not in _QUICK for seat in table.seats
     )

@@ -19,7 +19,7 @@ from durak.v1.transcript_pb2 import (
 )
 from eventstore.whole_matches import WholeMatch
 from service.judging.ledger_entries import entries_of
-from service.workers.parent_watch import SPAWN, end_with, lifeline
+from service.workers.parent_watch import SPAWN, exit_with_parent, parent_pipe
 
 
 class Coins(NamedTuple):
@@ -67,16 +67,16 @@ class Auditors:
     def __init__(self, processes: int) -> None:
         """At most so many processes, and twice as many pages of matches in memory."""
         self._processes = processes
-        self._end, self._lifeline = lifeline()
-        self._pool = ProcessPoolExecutor(processes, SPAWN, end_with, (self._end,))
+        self._child_end, self._parent_end = parent_pipe()
+        self._pool = ProcessPoolExecutor(processes, SPAWN, exit_with_parent, (self._child_end,))
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
-        self._lifeline.close()
-        self._end.close()
+        self._parent_end.close()
+        self._child_end.close()
 
     async def judge_pages(
         self, pages: AsyncIterator[list[WholeMatch]]

@@ -40,7 +40,7 @@ class Counters:
     loads: int = 0
     evictions: int = 0
     bot_moves: int = 0
-    bot_moves_unthought: int = 0
+    bot_moves_fallback: int = 0
     timeouts: int = 0
     slow_watches: int = 0
 

@@ -1,4 +1,4 @@
-"""Reviews of matches that are over: who may have one, and how much thinking it may take."""
+"""Reviews of matches that are over: who may have one, and how much computing it may take."""
 
 import time
 from typing import Final
@@ -12,7 +12,7 @@ from durak.v1.table_pb2 import EndgameResult, Phase
 from service.matches.live_matches import LiveMatches
 from service.rpc.call import Caller
 from service.rpc.errors import refuse
-from service.workers.pool import LateThoughtError, NoThoughtError, Thinkers
+from service.workers.pool import PoolClosedError, PoolFullError, TaskTimeoutError, WorkerPool
 from service.workers.tasks import find_endings, judge_move
 
 _RESULTS: Final = {
@@ -24,21 +24,23 @@ _RESULTS: Final = {
 
 
 class Reviews:
-    """Makes reviews, a few at a time and one for each caller; moves are judged one by one.
+    """Makes reviews: a few at a time, and one at a time for each caller.
 
-    So the thoughts of bots come between, and a review that nobody waits for any more ends soon.
+    Each move is a task of its own for the workers. So the tasks of bots run in between, and a
+    review whose caller is gone ends soon.
     """
 
-    def __init__(self, matches: LiveMatches, thinkers: Thinkers) -> None:
-        """Review these matches, thinking there."""
+    def __init__(self, matches: LiveMatches, workers: WorkerPool) -> None:
+        """Review these matches in `workers`."""
         self._matches = matches
-        self._thinkers = thinkers
+        self._workers = workers
         self._callers: set[str] = set()
 
     async def review(self, match_id: bytes, caller: Caller) -> list[api.ReviewedMove]:
         """The moves of a match (its id: 16 bytes) that can be judged, as they were made.
 
-        Raises Refused MATCH_NOT_FOUND, NOT_SEATED, MATCH_NOT_ENDED, or OVERLOADED.
+        Raises Refused MATCH_NOT_FOUND, NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED or DRAINING, and
+        PoolBrokenError.
         """
         with self._matches.pinned(match_id) as live:
             await live.submit(live.catch_up)
@@ -58,24 +60,26 @@ class Reviews:
         try:
             stored = await self._matches.store.read(stream_id)
             return await self._judge([one.record for one in stored])
-        except NoThoughtError as error:
+        except (PoolFullError, TaskTimeoutError) as error:
             raise refuse(reasons.ERROR_REASON_OVERLOADED) from error
+        except PoolClosedError as error:
+            raise refuse(reasons.ERROR_REASON_DRAINING) from error
         finally:
             self._callers.remove(caller.subject)
 
     async def _judge(self, records: list[bytes]) -> list[api.ReviewedMove]:
         config = self._matches.config
         end = time.monotonic() + config.review_seconds_max
-        found = await self._thinkers.think(config.review_seconds_max, find_endings, records)
+        found = await self._workers.run(config.review_seconds_max, find_endings, records)
         judged = []
         # The last moves come first: they are the easiest, and every one of them shall be decided.
         for played in reversed(found):
             left = end - time.monotonic()
             try:
-                verdict = await self._thinkers.think(
+                verdict = await self._workers.run(
                     left, judge_move, played, config.review_positions_max
                 )
-            except LateThoughtError:
+            except TaskTimeoutError:
                 verdict = MoveReview()
             judged.append(_message(played, verdict))
         return judged[::-1]

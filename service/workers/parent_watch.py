@@ -1,7 +1,8 @@
-"""Processes of our own that end with this one, however it ends.
+"""Child processes that exit when their parent does, however it ends.
 
-They are spawned and not forked: gRPC does not survive a fork. A process of a pool waits for work
-for ever, also when whoever would give it was killed; so each watches a pipe that ends here.
+Children are spawned and not forked: gRPC does not survive a fork. A child of a process pool waits
+for work forever, even after its parent was killed. So each child watches a pipe whose other end
+only the parent holds.
 """
 
 import os
@@ -14,13 +15,13 @@ from typing import Final
 SPAWN: Final = get_context("spawn")
 
 
-def lifeline() -> tuple[Connection, Connection]:
-    """The end for the processes (`end_with`), and the one to hold; closing that ends them."""
+def parent_pipe() -> tuple[Connection, Connection]:
+    """Return the end to pass to children and the end to keep. Closing the latter ends them."""
     return SPAWN.Pipe(duplex=False)
 
 
-def end_with(end: Connection) -> None:
-    """End this process, whatever it does, when the other end of the pipe is closed or gone."""
+def exit_with_parent(end: Connection) -> None:
+    """End this process at once when the parent's end of the pipe is closed or gone."""
     threading.Thread(target=_watch, args=(end,), daemon=True).start()
 
 

@@ -1,8 +1,8 @@
-"""Where the service thinks: processes beside the event loop, with a limit on time and on number.
+"""A pool of worker processes for long computations, with limits on time and on number.
 
-Python's threads share one lock, so that a search in a thread holds up every call. Processes do not,
-and these give way to the loop where the cores are busy. They end with this process, however that
-ends (see processes.py).
+Python threads share one lock, so a search in a thread delays every call. Worker processes do not,
+and they run at a lower priority than the event loop. They exit with this process
+(see parent_watch.py).
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
 import structlog
 
-from service.workers.parent_watch import SPAWN, end_with, lifeline
+from service.workers.parent_watch import SPAWN, exit_with_parent, parent_pipe
 
 _START_SECONDS: Final = 30.0
-"""How long the first process may take to start."""
-_LATE_SECONDS: Final = 0.5
-"""How much later than the alarm in its process a thought is given up here."""
+"""Maximum time in which the first worker must start."""
+_GRACE_SECONDS: Final = 0.5
+"""Time that the pool waits for a late task beyond the alarm in the worker."""
 _NICENESS: Final = 10
-"""By how much they give way: a tenth of the share of a process that is not nice."""
+"""Niceness of the workers: a tenth of the CPU share of a process that is not nice."""
 
 _log = structlog.get_logger(__name__)
 
@@ -33,95 +33,113 @@ Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 
-class NoThoughtError(Exception):
-    """Nothing was thought of: too many wait, the processes died, or see below."""
+class WorkerPoolError(Exception):
+    """The pool has no result for a task. Base of the errors below."""
 
 
-class LateThoughtError(NoThoughtError):
-    """The time is over."""
+class PoolFullError(WorkerPoolError):
+    """Too many tasks are running and waiting."""
 
 
-class Thinkers:
-    """A few processes that have one thought at a time each, first come, first served."""
+class TaskTimeoutError(WorkerPoolError):
+    """The time of the task is over."""
 
-    def __init__(self, processes: int, worker_tasks_max: int) -> None:
-        """At most so many processes, and so many thoughts running and waiting.
 
-        The processes start with `warm`, or with the first thought.
+class PoolClosedError(WorkerPoolError):
+    """The pool is closed, because the service stops."""
+
+
+class PoolBrokenError(WorkerPoolError):
+    """The workers do not start, or die while they run the task."""
+
+
+class WorkerPool:
+    """A few worker processes. Each runs one task at a time, first come, first served."""
+
+    def __init__(self, processes: int, tasks_max: int) -> None:
+        """Limit the number of processes, and of the tasks that run and wait.
+
+        The processes start with `warm` or with the first task.
         """
         self._processes = processes
-        self._worker_tasks_max = worker_tasks_max
-        self._thoughts: set[Future[Any]] = set()
+        self._tasks_max = tasks_max
+        self._tasks: set[Future[Any]] = set()
         self._starting: asyncio.Task[ProcessPoolExecutor] | None = None
-        self._end, self._lifeline = lifeline()
+        self._child_end, self._parent_end = parent_pipe()
 
     def warm(self) -> None:
-        """Start the processes unless they run, so that the first thought need not wait for it."""
-        if self._starting is None and not self._lifeline.closed:
-            self._starting = asyncio.create_task(self._start(), name="thinkers")
+        """Start the processes unless they run, so that the first task need not wait for it."""
+        if self._starting is None and not self._parent_end.closed:
+            self._starting = asyncio.create_task(self._start(), name="start workers")
 
-    async def think(
+    async def run(
         self,
         seconds: float,
         function: Callable[[*Arguments], Result],
         *arguments: *Arguments,
     ) -> Result:
-        """What the function gives, called in one of the processes: all of it must pickle.
+        """Return the result of the function, called in a worker. Everything must pickle.
 
-        `seconds` include the waiting, but not the start of the processes. Once they are over the
-        process stops, so that nobody thinks in vain. A thought whose process dies is thought once
-        more, in a new one.
+        `seconds` include the time in the queue, but not the start of the processes. When they are
+        over, the worker stops the task. A task whose worker dies is run once more, in a new one.
 
-        Raises NoThoughtError, and what the function raises.
+        Raises WorkerPoolError, and what the function raises.
         """
         for _ in range(2):
             pool = await self._pool()
-            self._thoughts = {thought for thought in self._thoughts if not thought.done()}
-            if len(self._thoughts) >= self._worker_tasks_max:
-                raise NoThoughtError("too many thoughts wait")
+            self._tasks = {task for task in self._tasks if not task.done()}
+            if len(self._tasks) >= self._tasks_max:
+                raise PoolFullError("too many tasks wait")
             try:
-                thought = pool.submit(_think, time.monotonic() + seconds, function, arguments)
-                self._thoughts.add(thought)
-                answer = _answer_to(thought)
-                await asyncio.wait([answer], timeout=seconds + _LATE_SECONDS)
+                task = pool.submit(_run, time.monotonic() + seconds, function, arguments)
+                self._tasks.add(task)
+                answer = _answer_to(task)
+                await asyncio.wait([answer], timeout=seconds + _GRACE_SECONDS)
                 if not answer.done():
-                    raise LateThoughtError("the time is over")
+                    raise TaskTimeoutError("the time is over")
                 return answer.result()
             except BrokenProcessPool:
                 self._forget(pool)
             except TimeoutError as error:
-                raise LateThoughtError("the time is over") from error
-        raise NoThoughtError("the processes died")
+                raise TaskTimeoutError("the time is over") from error
+        self._check_open()
+        raise PoolBrokenError("the workers died")
 
     async def close(self) -> None:
-        """End the processes at once, whatever they think of."""
-        self._lifeline.close()
+        """End the processes at once, whatever they run."""
+        self._parent_end.close()
         if self._starting is not None:
             with suppress(BrokenProcessPool, TimeoutError, OSError):
                 pool = await self._starting
                 await asyncio.to_thread(pool.shutdown)
-        self._end.close()
+        self._child_end.close()
+
+    def _check_open(self) -> None:
+        if self._parent_end.closed:
+            raise PoolClosedError("the service stops")
 
     async def _pool(self) -> ProcessPoolExecutor:
-        """Processes of which at least one is ready to think."""
+        """Return processes of which at least one is ready."""
         self.warm()
         starting = self._starting
-        if starting is None:
-            raise NoThoughtError("the service stops")
+        self._check_open()
+        assert starting is not None
         try:
-            return await asyncio.shield(starting)
+            pool = await asyncio.shield(starting)
         except (BrokenProcessPool, TimeoutError, OSError) as error:
+            self._check_open()
             if self._starting is starting:
                 self._starting = None
-                if not self._lifeline.closed:
-                    _log.error("thinkers do not start", exc_info=error)
-            raise NoThoughtError("the processes do not start") from error
+                _log.error("workers do not start", exc_info=error)
+            raise PoolBrokenError("the workers do not start") from error
+        self._check_open()
+        return pool
 
     async def _start(self) -> ProcessPoolExecutor:
-        pool = ProcessPoolExecutor(self._processes, SPAWN, _begin, (self._end,))
+        pool = ProcessPoolExecutor(self._processes, SPAWN, _begin, (self._child_end,))
 
         def spawn() -> list[Future[int]]:
-            # Ctrl-C is for this process alone. The others begin with what this thread blocks.
+            # Ctrl-C is for this process alone. A new process inherits what this thread blocks.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 return [pool.submit(os.getpid) for _ in range(self._processes)]
@@ -138,46 +156,46 @@ class Thinkers:
         return pool
 
     def _forget(self, pool: ProcessPoolExecutor) -> None:
-        """Make room for new processes: one of these has died, and took the others with it."""
+        """Make room for new processes. One of these has died, and the executor ended the others."""
         starting = self._starting
         if starting is not None and starting.done() and starting.result() is pool:
             self._starting = None
             pool.shutdown(wait=False)
-            if not self._lifeline.closed:
-                _log.warning("thinkers died")
+            if not self._parent_end.closed:
+                _log.warning("workers died")
 
 
-def _answer_to(thought: Future[Result]) -> asyncio.Future[Result]:
-    """The answer to wait for, by `asyncio.wait`, which does not cancel it.
+def _answer_to(task: Future[Result]) -> asyncio.Future[Result]:
+    """Return the future to wait for with `asyncio.wait`, which does not cancel the task.
 
-    The pool cannot clear up after a death where it meets a thought that was cancelled. One that
-    nobody waits for any more ends by its own alarm, and its answer goes unread.
+    The executor cannot clean up after the death of a worker if it meets a cancelled task. A task
+    without a waiter ends by its own alarm, and its result is not read.
     """
-    answer = asyncio.wrap_future(thought)
+    answer = asyncio.wrap_future(task)
     answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())
     return answer
 
 
-# --- in the processes ---------------------------------------------------------------------------
+# --- in the workers -----------------------------------------------------------------------------
 
 
-def _begin(end: Connection) -> None:
-    """Set the process up."""
-    signal.signal(signal.SIGALRM, _stop_thinking)
+def _begin(child_end: Connection) -> None:
+    """Set up a worker."""
+    signal.signal(signal.SIGALRM, _stop_task)
     os.nice(_NICENESS)
-    end_with(end)
+    exit_with_parent(child_end)
 
 
-def _stop_thinking(*_: object) -> NoReturn:
+def _stop_task(*_: object) -> NoReturn:
     raise TimeoutError
 
 
-def _think(
+def _run(
     deadline: float,
     function: Callable[[*Arguments], Result],
     arguments: tuple[*Arguments],
 ) -> Result:
-    """Call the function, and break it off at `deadline`, by the clock that all processes share."""
+    """Call the function, and stop it at `deadline` (by the monotonic clock of the machine)."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError

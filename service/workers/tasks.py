@@ -1,4 +1,4 @@
-"""What is thought in the processes of `thinking`: plain functions of plain values."""
+"""The tasks of the worker pool: functions of plain values, which pickle."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from durak.v1.table_pb2 import TableView
 def choose_move(
     level: BotLevel.ValueType, view: bytes, history: Sequence[bytes], seed: int
 ) -> bytes:
-    """The `Move` of a bot: as `domain.bots.choose`, with messages as bytes."""
+    """Return the serialized `Move` of a bot. See `domain.bots.choose`; messages are bytes."""
     events = [Event.FromString(event) for event in history]
     return bots.choose_move(level, TableView.FromString(view), events, seed).SerializeToString()
 
 
 def find_endings(records: Sequence[bytes]) -> list[review.PlayedMove]:
-    """As `domain.endgame.review.endings_in`, with `Record`s as bytes."""
+    """Return the moves to review. See `domain.endgame.review.endings_in`; `Record`s are bytes."""
     return review.endgame_moves(Record.FromString(record) for record in records)
 
 
 def judge_move(played: review.PlayedMove, budget: int) -> review.MoveReview:
-    """As `domain.endgame.review.judge`."""
+    """Return the verdict on a move. See `domain.endgame.review.judge`."""
     return review.review_move(played, budget)

@@ -1,4 +1,4 @@
-"""Hard bots think in processes of their own: nobody waits for them, and nothing stops them."""
+"""Hard bots choose in worker processes: no call waits for them, and a killed worker stops none."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator
-from itertools import count
 from pathlib import Path
 from statistics import median
 
-import pytest
 from grpc import aio
 
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Phase
 from service.cli.tokens import development_token
 from service.config import Config
-from service.workers.pool import NoThoughtError, Thinkers
 from tests.conftest import Database
 from tests.service.playing import (
     Player,
@@ -41,126 +35,6 @@ __all__ = ["playing"]
 LONG_S = 60.0
 
 
-@pytest.fixture
-async def thinkers() -> AsyncIterator[Thinkers]:
-    """Two processes, and room for nine thoughts."""
-    found = Thinkers(2, 9)
-    yield found
-    await found.close()
-
-
-def think_for_ever() -> None:
-    """As a search does: Python that never waits for anything."""
-    for _ in count():
-        pass
-
-
-def die_first(marker: str) -> int:
-    """Die in the midst of the thought; the second time, think."""
-    path = Path(marker)
-    if not path.exists():
-        path.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return os.getpid()
-
-
-def die_always() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-async def test_thoughts_are_had_in_another_process(thinkers: Thinkers) -> None:
-    assert await thinkers.think(LONG_S, os.getpid) != os.getpid()
-    with pytest.raises(ZeroDivisionError):
-        await thinkers.think(LONG_S, divmod, 1, 0)
-
-
-async def test_a_thought_that_takes_too_long_is_broken_off_in_its_process(
-    thinkers: Thinkers,
-) -> None:
-    await thinkers.think(LONG_S, os.getpid)
-    for _ in range(2):
-        late = [thinkers.think(0.2, think_for_ever) for _ in range(3)]  # one has to wait
-        for outcome in await asyncio.gather(*late, return_exceptions=True):
-            assert isinstance(outcome, NoThoughtError)
-    # All processes are free again, or these would be late as well.
-    pids = await asyncio.gather(*(thinkers.think(LONG_S, os.getpid) for _ in range(3)))
-    assert {child.pid for child in multiprocessing.active_children()} >= set(pids)
-
-
-async def test_no_more_thoughts_wait_than_may(thinkers: Thinkers) -> None:
-    await thinkers.think(LONG_S, os.getpid)
-    waiting = [asyncio.create_task(thinkers.think(LONG_S, think_for_ever)) for _ in range(9)]
-    await asyncio.sleep(0)  # lets them begin
-    with pytest.raises(NoThoughtError, match="too many"):
-        await thinkers.think(LONG_S, os.getpid)
-    start = time.monotonic()
-    await thinkers.close()
-    assert time.monotonic() - start < LONG_S / 2  # whatever they think of
-    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-    assert all(isinstance(outcome, NoThoughtError) for outcome in outcomes)
-
-
-async def test_a_thought_whose_process_dies_is_had_in_another(
-    thinkers: Thinkers, tmp_path: Path
-) -> None:
-    first = await thinkers.think(LONG_S, os.getpid)
-    second = await thinkers.think(LONG_S, die_first, str(tmp_path / "died"))
-    assert first != second
-    with pytest.raises(NoThoughtError, match="died"):
-        await thinkers.think(LONG_S, die_always)
-    assert await thinkers.think(LONG_S, divmod, 7, 2) == (3, 1)
-
-
-async def test_a_death_is_cleared_up_after_where_nobody_waits_for_a_thought(
-    thinkers: Thinkers,
-) -> None:
-    await thinkers.think(LONG_S, os.getpid)
-    children = multiprocessing.active_children()
-    given_up = [asyncio.create_task(thinkers.think(LONG_S, think_for_ever)) for _ in range(6)]
-    await asyncio.sleep(0)  # lets them begin
-    for thought in given_up:
-        thought.cancel()
-    outcomes = await asyncio.gather(*given_up, return_exceptions=True)
-    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
-    children[0].kill()
-    assert await thinkers.think(LONG_S, divmod, 7, 2) == (3, 1)
-    for child in children:  # the other one, in mid-thought, is told to end
-        child.join(LONG_S / 4)
-        assert not child.is_alive()
-
-
-THINK = """
-import asyncio
-import os
-from service.cli.tokens import development_token
-from service.config import Config
-from service.workers.pool import Thinkers
-from tests.service.automation.test_bot_processes import LONG_S, think_for_ever
-
-async def main():
-    thinkers = Thinkers(2, 3)
-    await thinkers.think(LONG_S, os.getpid)
-    thoughts = [asyncio.create_task(thinkers.think(LONG_S, think_for_ever)) for _ in range(3)]
-    print("thinking", flush=True)
-    await asyncio.gather(*thoughts)
-
-asyncio.run(main())
-"""
-
-
-def test_the_processes_end_with_a_service_that_is_killed() -> None:
-    parent = subprocess.Popen([sys.executable, "-c", THINK], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    assert parent.stdout.readline() == "thinking\n"
-    parent.kill()
-    # They have inherited its output: that ends when the last of them has.
-    parent.communicate(timeout=LONG_S / 2)
-    assert parent.returncode == -signal.SIGKILL
-
-
-# --- over the wire ------------------------------------------------------------------------------
-
-
 async def hard_table(player: Player) -> str:
     match_id = (await player.open()).match_id
     for _ in range(2):
@@ -168,7 +42,7 @@ async def hard_table(player: Player) -> str:
     return match_id
 
 
-async def test_a_match_goes_on_when_thinking_processes_are_killed(playing: Playing) -> None:
+async def test_a_match_goes_on_when_worker_processes_are_killed(playing: Playing) -> None:
     replica = await playing.replica(worker_processes=1, bot_think_seconds_max=LONG_S)
     ann = await playing.player(replica, "ann")
     match_id = await hard_table(ann)
@@ -192,7 +66,7 @@ async def test_a_bot_that_gets_no_thought_moves_as_a_normal_one(playing: Playing
         pass
     assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
     counters = replica.engine.matches.counters
-    assert counters.bot_moves_unthought == counters.bot_moves
+    assert counters.bot_moves_fallback == counters.bot_moves
 
 
 async def test_ctrl_c_stops_a_service_whose_bots_think(database: Database, tmp_path: Path) -> None:
@@ -250,4 +124,4 @@ async def test_commands_are_as_quick_beside_fifty_hard_bots(playing: Playing) ->
         views = [await players[0].get(match_id) for match_id in tables]
         assert all(view.phase == Phase.PHASE_PLAYING for view in views)
     assert min(beside) < 3 * alone + 10
-    assert not counters.bot_moves_unthought
+    assert not counters.bot_moves_fallback

@@ -85,7 +85,7 @@ async def test_R14_4_hard_bots_play_a_match_to_its_end(
         await ann.seat_bot(match_id, level=BotLevel.BOT_LEVEL_HARD)
     await to_the_end(ann.watch(match_id))
     assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
-    assert not replica.engine.matches.counters.bot_moves_unthought
+    assert not replica.engine.matches.counters.bot_moves_fallback
 
 
 async def test_a_person_plays_against_bots(playing: Playing) -> None:

@@ -161,3 +161,17 @@ async def test_one_review_at_a_time_for_each_caller(playing: Playing) -> None:
             async with refused(ErrorReason.ERROR_REASON_OVERLOADED):
                 raise error
     assert await review(players[0], match_id) == answers[0]
+
+
+async def test_a_review_that_gets_no_time_is_OVERLOADED_and_one_at_the_end_DRAINING(
+    playing: Playing,
+) -> None:
+    replica = await playing.replica(review_seconds_max=0.000_001)
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    match_id = await seated(players)
+    await play_out(players, match_id)
+    async with refused(ErrorReason.ERROR_REASON_OVERLOADED):
+        await review(players[0], match_id)
+    await replica.engine.workers.close()
+    async with refused(ErrorReason.ERROR_REASON_DRAINING):
+        await review(players[0], match_id)

@@ -16,6 +16,7 @@ from eventstore import Append, EventStore, first_hash
 from tests.domain.endgame_tables import ending
 from tests.domain.tables import TAKE, Table, move_of
 from tests.service.playing import (
+    DEADLINE_S,
     KEY,
     Player,
     Playing,
@@ -27,6 +28,8 @@ from tests.service.playing import (
 )
 
 __all__ = ["playing"]
+
+PATIENCE_S = DEADLINE_S - 2  # a busy machine gives the workers little time
 
 
 async def stored(store: EventStore, table: Table) -> str:
@@ -58,7 +61,7 @@ async def test_a_win_given_away_is_told_with_the_better_move(playing: Playing) -
     table = ending("6♣ K♦", "9♣ K♥", trump="♠")
     right = move_of(table.match, "K♦")
     table.play("A: 6♣", "B: 9♣ beats 6♣", "A: pass", "B: K♥", "A: take")
-    replica = await playing.replica()
+    replica = await playing.replica(review_seconds_max=PATIENCE_S)
     match_id = await stored(replica.store, table)
     ann = await playing.player(replica, "player-A")
     moves = (await review(ann, match_id))[-5:]
@@ -85,7 +88,7 @@ async def test_waiting_can_be_the_better_move(playing: Playing) -> None:
     table = ending("Q♥ Q♦ J♠", "10♦ K♦ 8♠", trump="♠")
     table.play("A: Q♥", "A: Q♦", "B: 8♠ beats Q♥", "B: K♦ beats Q♦", "A: pass")
     table.play("B: 10♦", "A: J♠ beats 10♦")
-    replica = await playing.replica()
+    replica = await playing.replica(review_seconds_max=PATIENCE_S)
     match_id = await stored(replica.store, table)
     ann = await playing.player(replica, "player-A")
     throw = (await review(ann, match_id))[-6]
@@ -95,7 +98,7 @@ async def test_waiting_can_be_the_better_move(playing: Playing) -> None:
 
 
 async def test_players_of_the_match_and_auditors_alone_have_it_reviewed(playing: Playing) -> None:
-    replica = await playing.replica()
+    replica = await playing.replica(review_seconds_max=PATIENCE_S)
     ann, bob, eve = [await playing.player(replica, name) for name in ("ann", "bob", "eve")]
     match_id = await seated([ann, bob])
     await play_out([ann, bob], match_id)
@@ -118,7 +121,7 @@ async def test_players_of_the_match_and_auditors_alone_have_it_reviewed(playing:
 async def test_a_match_that_is_not_over_is_reviewed_for_nobody(
     playing: Playing, roles: tuple[str, ...]
 ) -> None:
-    replica = await playing.replica()
+    replica = await playing.replica(review_seconds_max=PATIENCE_S)
     ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
     waiting = (await ann.open()).match_id
     await ann.sit(waiting)
@@ -132,8 +135,8 @@ async def test_a_match_that_is_not_over_is_reviewed_for_nobody(
 async def test_what_the_time_does_not_suffice_for_is_said_to_be_undecided(playing: Playing) -> None:
     table = ending("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
     table.play("A: 6♥", "B: leave")
-    few = await playing.replica(review_positions_max=10)
-    enough = await playing.replica()
+    few = await playing.replica(review_seconds_max=PATIENCE_S, review_positions_max=10)
+    enough = await playing.replica(review_seconds_max=PATIENCE_S)
     match_id = await stored(few.store, table)
     [undecided] = (await review(await playing.player(few, "player-A"), match_id))[-1:]
     assert undecided.verdict == ReviewVerdict.REVIEW_VERDICT_UNDECIDED
@@ -145,7 +148,7 @@ async def test_what_the_time_does_not_suffice_for_is_said_to_be_undecided(playin
 
 
 async def test_one_review_at_a_time_for_each_caller(playing: Playing) -> None:
-    replica = await playing.replica(reviews_max=2)
+    replica = await playing.replica(review_seconds_max=PATIENCE_S, reviews_max=2)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = await seated(players)
     await play_out(players, match_id)

@@ -1,8 +1,8 @@
-"""Exits with 0 if the service at the address says that it is ready, else with 1 and the reason.
+"""Check the health of the service. The exit code is 0 if it is SERVING, otherwise 1.
 
     python healthcheck.py localhost:50051 [readiness | liveness]
 
-For the container's own health check; Kubernetes asks by itself (grpc probes).
+This is the health check of the container. Kubernetes has its own gRPC probes.
 """
 
 import sys
@@ -14,7 +14,7 @@ TIMEOUT_SECONDS = 3
 
 
 def main() -> None:
-    """Asks once, within `TIMEOUT_SECONDS`."""
+    """Send one health check."""
     address, service = (*sys.argv[1:], "readiness")[:2]
     with grpc.insecure_channel(address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)

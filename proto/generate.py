@@ -98,7 +98,7 @@ def main() -> None:
         problems = differences(fresh, ROOT)
         if check:
             if problems:
-                sys.exit("\n".join([*problems, "run `make proto` and commit what it writes"]))
+                sys.exit("\n".join([*problems, "run `make proto` and commit the result"]))
             return
         for name in set(generated(ROOT)) - set(generated(fresh)):
             (ROOT / name).unlink()

@@ -1,4 +1,4 @@
-"""Headless Chromium, steered over a pipe (DevTools protocol), to look at pages as people do."""
+"""Headless Chromium, controlled over a pipe (DevTools protocol), to test pages in a browser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Page:
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Do something, and give its result; events that come meanwhile are kept."""
+        """Send a command and return its result. Keep the events that arrive before it."""
         self._last += 1
         message: dict[str, Any] = {"id": self._last, "method": method, "params": parameters}
         if self._session is not None:
@@ -58,7 +58,7 @@ class Page:
         return found
 
     def open(self, file: Path, fragment: str = "", *, width: int = 1300, height: int = 900) -> None:
-        """Open a file in a window of that size, and wait until it has loaded."""
+        """Open a file in a window of this size. Wait until it has loaded."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
@@ -71,7 +71,7 @@ class Page:
             self.events.append(self._next())
 
     def run(self, expression: str) -> Any:
-        """The value of a JavaScript expression on the page; of a promise what it promises."""
+        """Evaluate a JavaScript expression on the page. Return its value, awaited if a promise."""
         answer = self.send(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -79,7 +79,7 @@ class Page:
         return answer["result"].get("value")
 
     def press(self, *keys: str) -> None:
-        """Press keys, as on a keyboard."""
+        """Press keys."""
         for key in keys:
             code = _KEY_CODES.get(key, ord(key[0].upper()))
             held = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 * key.isupper()}
@@ -88,7 +88,7 @@ class Page:
             self.send("Input.dispatchKeyEvent", type="keyUp", **held)
 
     def accessible(self) -> list[tuple[str, str]]:
-        """Role and name of all that a screen reader is told."""
+        """Return role and name of every node that a screen reader gets."""
         nodes = self.send("Accessibility.getFullAXTree")["nodes"]
         return [
             (node["role"]["value"], node.get("name", {}).get("value", ""))
@@ -97,14 +97,14 @@ class Page:
         ]
 
     def picture(self, file: Path) -> None:
-        """Write what is seen as a PNG."""
+        """Write a screenshot as PNG."""
         shot = self.send("Page.captureScreenshot", format="png")
         file.write_bytes(base64.b64decode(shot["data"]))
 
 
 @contextmanager
 def browsing(folder: Path) -> Iterator[Page]:
-    """A page of a browser that has nothing but this folder, and no network."""
+    """Start a browser with its profile in this folder and yield a page of it."""
     assert CHROMIUM is not None
     their_commands, commands = os.pipe()
     answers, their_answers = os.pipe()

@@ -1,4 +1,4 @@
-"""The command line as a person runs it, on a database of the test."""
+"""Run the command line like a user, on the database of the test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eventstore import EmbeddedPostgres
 from service.cli.main import main
 from tests.conftest import Database, fresh_database
 
-# Ctrl-C is taken as at a terminal: what runs in the background ignores it, with all its children.
+# Handle Ctrl-C as at a terminal: a background process and its children ignore it by default.
 SCRIPT = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,16 +34,16 @@ SECONDS = 60
 def durak(
     *arguments: str, environment: Mapping[str, str | None]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command that asks nothing to its end; of the environment, None is not set.
+    """Run a command without input until it ends. A variable with the value None is not set.
 
-    It runs in this process, as most take less time than a new process takes to start.
+    It runs in this process, because most commands take less time than the start of a process.
     """
     with (
         pytest.MonkeyPatch.context() as patch,
         CliRunner(env=environment).isolation() as (stdout, stderr, _),
     ):
         patch.setattr(sys, "argv", ["durak", *arguments])
-        patch.delenv("GRPC_VERBOSITY", raising=False)  # set by some commands, and not for the next
+        patch.delenv("GRPC_VERBOSITY", raising=False)  # some commands set it for their process
         with pytest.raises(SystemExit) as ended:
             main()
     code = ended.value.code or 0
@@ -54,7 +54,7 @@ def durak(
 
 @dataclass(frozen=True)
 class Terminal:
-    """Where `durak` is run: its database, its data folder."""
+    """Runs `durak` with a database and a data folder."""
 
     database: Database
     folder: Path
@@ -70,11 +70,11 @@ class Terminal:
         }
 
     def durak(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, as `durak`."""
+        """Run a command until it ends, with the function `durak`."""
         return durak(*arguments, environment=self.environment())
 
     def converse(self, *arguments: str, answers: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command to its end in a process of its own, as one that asks or runs a server.
+        """Run a command until it ends in a new process, for commands with input or a server.
 
         `answers` is its standard input.
         """
@@ -89,7 +89,7 @@ class Terminal:
         )
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start a command, all its output on one pipe."""
+        """Start a command with all its output on one pipe."""
         return subprocess.Popen(
             [*COMMAND, *arguments],
             stdin=subprocess.PIPE,
@@ -101,7 +101,7 @@ class Terminal:
 
     @contextmanager
     def person(self, *arguments: str, **variables: str) -> Iterator[Person]:
-        """A command at a terminal of its own; killed at the end if it still runs."""
+        """Start a command at a new terminal. Kill it at the end if it still runs."""
         outer, inner = pty.openpty()
         process = subprocess.Popen(
             [*COMMAND, *arguments],
@@ -120,7 +120,7 @@ class Terminal:
 
     @contextmanager
     def serving(self, port: int = 0) -> Iterator[Server]:
-        """A server, killed at the end if it still runs."""
+        """Start a server. Kill it at the end if it still runs."""
         process = self.start("serve", "--port", str(port))
         try:
             lines = wait_for(process, r"durak listens on \S+:\d+")
@@ -131,14 +131,14 @@ class Terminal:
 
 @dataclass
 class Person:
-    """Somebody at a terminal, and what is shown there."""
+    """A user at a terminal, and the output shown so far."""
 
     process: subprocess.Popen[bytes]
     outer: int
     shown: str = ""
 
     def read_to(self, text: str) -> None:
-        """Read on until a text has been shown."""
+        """Read output until a text is shown."""
         while text not in self.shown:
             self.shown += os.read(self.outer, 4096).decode()
 
@@ -147,8 +147,8 @@ class Person:
         os.write(self.outer, f"{answer}\n".encode())
 
     def read_to_the_end(self) -> str:
-        """All that is shown until the command ends."""
-        with suppress(OSError):  # as Linux tells that the other end is closed
+        """Return all output until the command ends."""
+        with suppress(OSError):  # Linux raises it when the other end is closed
             while more := os.read(self.outer, 4096):
                 self.shown += more.decode()
         assert self.process.wait(SECONDS) == 0
@@ -159,14 +159,14 @@ class Person:
 def terminal_of_module(
     postgres: EmbeddedPostgres, folders: pytest.TempPathFactory
 ) -> Iterator[Terminal]:
-    """A terminal whose database and data folder all tests of a module share."""
+    """Yield a terminal with a database and a data folder for all tests of a module."""
     with fresh_database(postgres) as database:
         yield Terminal(database, folders.mktemp("durak"))
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs."""
+    """A running server."""
 
     process: subprocess.Popen[str]
     address: str
@@ -177,7 +177,7 @@ class Server:
 
 
 def wait_for(process: subprocess.Popen[str], pattern: str) -> list[str]:
-    """The lines that a process writes, up to the one that matches."""
+    """Return the output lines of a process up to the first that matches."""
     assert process.stdout is not None
     lines = []
     for line in process.stdout:
@@ -188,14 +188,14 @@ def wait_for(process: subprocess.Popen[str], pattern: str) -> list[str]:
 
 
 def interrupt(process: subprocess.Popen[str]) -> str:
-    """Press Ctrl-C, and give what the process writes then."""
+    """Press Ctrl-C. Return the output of the process until it ends."""
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=SECONDS)
     return output
 
 
 def kill(process: subprocess.Popen[str]) -> None:
-    """End a process as a power cut would."""
+    """Kill a process with SIGKILL."""
     process.kill()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:

@@ -1,6 +1,6 @@
 """Every change of a good log is found, and the finding names what was changed.
 
-DURAK_AUDIT_EVERY_BYTE=1 flips every byte of the sample instead of some.
+DURAK_TEST_EVERY_BYTE=1 flips every byte of the sample instead of some.
 """
 
 import os
@@ -25,7 +25,7 @@ from tests.domain.audit.audit_transcripts import (
     with_records,
 )
 
-STEP = 1 if os.environ.get("DURAK_AUDIT_EVERY_BYTE") else 97
+STEP = 1 if os.environ.get("DURAK_TEST_EVERY_BYTE") else 97
 
 # Of what a record says, the rules and the other records prove nothing about these: only the
 # checkpoint does. (docs/transcript-format.md lists them.)

@@ -18,7 +18,7 @@ from domain.endgame import (
 )
 from tests.domain.endgame import minimax as ref
 
-SWEEP = int(os.environ.get("DURAK_ENDGAME_SWEEP", "1"))
+SWEEP = int(os.environ.get("DURAK_TEST_ENDGAME_SWEEP", "1"))
 """How many times as many positions as usual to compare."""
 
 KINDS = {

@@ -19,7 +19,7 @@ from domain.endgame.transfer_search import HorizonReached, TransferSearch
 from tests.domain.endgame import minimax as ref
 from tests.domain.endgame.test_solver_against_minimax import KINDS, as_position, bit
 
-SWEEP = int(os.environ.get("DURAK_ENDGAME_SWEEP", "1"))
+SWEEP = int(os.environ.get("DURAK_TEST_ENDGAME_SWEEP", "1"))
 
 State = ref.Bout | int | None
 

@@ -83,14 +83,15 @@ def challenge_line(verdict: api.ChallengeVerdict) -> str:
 def coin_lines(entries: Iterable[LedgerEntry]) -> list[str]:
     """Return the entries of player accounts: version, kind, player, coins with a sign."""
     return [
-        f"version {entry.version:>4}  {_entry_kind(entry):6}  "
+        f"version {entry.version:>4}  {entry_kind(entry):6}  "
         f"{printable(entry.player_id)}  {entry.coins:+d}"
         for entry in entries
         if entry.player_id
     ]
 
 
-def _entry_kind(entry: LedgerEntry) -> str:
+def entry_kind(entry: LedgerEntry) -> str:
+    """Return the kind of a ledger entry as a word; a number if the kind is unknown."""
     if entry.kind not in LedgerEntryKind.values():
         return str(entry.kind)
     return LedgerEntryKind.Name(entry.kind).removeprefix("LEDGER_ENTRY_KIND_").lower()

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from google.protobuf.text_format import MessageToString
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1.events_pb2 import Event
 from service.render.audit import challenge_line, coin_lines, finding_line, report_lines
 from service.render.narration import Narrator
 from service.render.table import open_table_lines, seat_names, table_lines
-from service.render.texts import printable
+from service.render.texts import format_utc, printable
 from service.text.localisation import Translate
 
 
@@ -20,7 +19,7 @@ def dispute_fields(dispute: api.Dispute) -> list[str]:
     return [
         dispute.dispute_id,
         f"{status(dispute):18}",
-        _time(dispute.open_time),
+        format_utc(dispute.open_time.ToMicroseconds()),
         f"{printable(dispute.opened_by)}: match {complaint.match_id}, {subject(complaint)}",
     ]
 
@@ -55,7 +54,8 @@ def _record_line(record: api.DisputeRecord) -> str:
     what = {"opened": _opened, "ruled": _ruled, "correction_decided": _decided}[kind]
     text, reason = what(record.event)
     who = printable(record.actor_id)
-    return f"{record.version:>4}  {_time(record.event_time)}  {who} {text}: {printable(reason)}"
+    time = format_utc(record.event_time.ToMicroseconds())
+    return f"{record.version:>4}  {time}  {who} {text}: {printable(reason)}"
 
 
 def _opened(event: api.DisputeEvent) -> tuple[str, str]:
@@ -137,10 +137,6 @@ def _verdict_lines(verdict: api.EventVerdict) -> list[str]:
     else:
         head = f"FAULTS ({clauses})"
     return [f"  {head}", *(f"  {finding_line(finding)}" for finding in verdict.findings)]
-
-
-def _time(time: Timestamp) -> str:
-    return f"{time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _word(text: str, prefix: str) -> str:

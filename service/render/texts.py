@@ -1,6 +1,7 @@
 """The texts of a match in one language, and the names of its seats."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import unquote
 
@@ -69,6 +70,18 @@ def printable(text: str) -> str:
     'Anna[2J'
     """
     return "".join(character for character in text if character.isprintable())
+
+
+def format_utc(time_us: int) -> str:
+    """Return a time in microseconds since 1970 as text. Accepts any number.
+
+    >>> format_utc(1_800_000_000_000_000)
+    '2027-01-15 08:00:00 UTC'
+    """
+    try:
+        return f"{datetime.fromtimestamp(time_us / 1e6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):
+        return f"{time_us} µs"
 
 
 def suit_symbol(trump_suit: int) -> str:

@@ -1,5 +1,7 @@
-"""`durak audit report`: a match as one HTML file, drawn move by move, with what the audit found.
+"""`durak audit report`: a match as one HTML file, with the table move by move and the findings.
 
-- `frames` the table after each record
-- `page` the file; `page.html`, `page.css`, `page.js` are its parts
+- `frames` is the table after each record.
+- `remarks` is the findings and illegal plays by version.
+- `sections` is the HTML of the parts of the page.
+- `page` joins them with `page.html`, `page.css` and `page.js`.
 """

@@ -1,4 +1,4 @@
-"""The table after each record of a match, with all cards, and what the record tells."""
+"""The frames of the report: for each record its sentences, and the table after it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,61 +20,60 @@ from service.text.localisation import Translate
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One record: the heading of the bout that it opens, if any, its lines, and the table after it.
-
-    `table` is made for JSON and is None where the records up to this one make no match; `card` is
-    the card that is played, 0 where none is.
-    """
+    """A record as the report shows it."""
 
     version: int
     bout: str
+    """The heading of the bout that the record opens, or an empty string."""
     lines: list[str]
     table: dict[str, Any] | None
+    """The table with all cards, for JSON; None if the records so far do not make a match."""
     card: int
+    """The card that is played, or 0."""
 
 
-def frames(stored: Iterable[bytes], translate: Translate) -> Iterator[Frame]:
-    """A frame for each record. Never raises.
+def make_frames(stored: Iterable[bytes], translate: Translate) -> Iterator[Frame]:
+    """Yield a frame for each record. Never raises.
 
-    From where the records make no match on, each is told without a table: as the story goes, or as
-    it stands where that cannot go on.
+    Once the records no longer make a match, frames have no table. Their lines are the sentences
+    if the narrator can follow, or else the raw text of the record.
     """
     match: Match | None = Match()
     narrator = Narrator(translate)
     for version, data in enumerate(stored, start=1):
-        record = _read(data)
-        match = _applied(match, record)
-        bout, lines = ("", [data.hex()]) if record is None else _told(narrator, record)
+        record = _parse(data)
+        match = _apply(match, record)
+        bout, lines = ("", [data.hex()]) if record is None else _narrate(narrator, record)
         card = 0 if record is None else _card(record.event)
-        yield Frame(version, bout, lines, None if match is None else table(match), card)
+        yield Frame(version, bout, lines, None if match is None else _table_data(match), card)
 
 
-def table(match: Match) -> dict[str, Any]:
-    """The table with all cards: short names, since there is one for each record."""
-    plays = match.phase == PHASE_PLAYING
+def _table_data(match: Match) -> dict[str, Any]:
+    """Return the table with all cards. The keys are short, since every frame has them."""
+    is_playing = match.phase == PHASE_PLAYING
     return {
         "hands": [sort_by_strength(cards_in(hand), match.trump_suit) for hand in match.hands],
         "table": [[card, match.beaten_by.get(card, 0)] for card in match.attacks],
         "trump": match.trump_card,
         "stock": match.stock[::-1],
         "discard": match.discard.bit_count(),
-        "attacker": match.attacker if plays else -1,
-        "defender": match.defender if plays else -1,
-        "clock": seats_in(match.on_clock()) if plays else [],
+        "attacker": match.attacker if is_playing else -1,
+        "defender": match.defender if is_playing else -1,
+        "clock": seats_in(match.on_clock()) if is_playing else [],
         "passed": seats_in(match.passed),
         "taking": match.taking,
         "places": [[seat, place] for place, seat in match.places],
     }
 
 
-def _read(data: bytes) -> Record | None:
+def _parse(data: bytes) -> Record | None:
     try:
         return Record.FromString(data)
     except DecodeError:
         return None
 
 
-def _applied(match: Match | None, record: Record | None) -> Match | None:
+def _apply(match: Match | None, record: Record | None) -> Match | None:
     if match is None or record is None:
         return None
     try:
@@ -84,7 +83,7 @@ def _applied(match: Match | None, record: Record | None) -> Match | None:
     return match
 
 
-def _told(narrator: Narrator, record: Record) -> tuple[str, list[str]]:
+def _narrate(narrator: Narrator, record: Record) -> tuple[str, list[str]]:
     try:
         lines = narrator.describe(record.event)
     except (LookupError, ValueError, ArithmeticError):

@@ -1,12 +1,12 @@
 "use strict";
-// Draws the table of one record after another. All it needs is in #data; it sends and fetches nothing.
+// Draws the table of the selected record from the JSON in #data. Sends and fetches nothing.
 const data = JSON.parse(document.getElementById("data").textContent);
-const say = data.texts;
+const texts = data.texts;
 const frames = data.frames;
 const byId = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const SUITS = ["♣", "♦", "♥", "♠"];
-const ROW = 18; // cards of a hand in one row
+const ROW = 18; // most cards of a hand in one row
 let at = -1;
 let open = true;
 
@@ -24,8 +24,8 @@ function fill(element, attributes, children) {
 const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-// A card as a picture; 0 is one that lies face down. What it is, is said by the group that it is in.
-// `mark` is the class of the card that the record is about: now, illegal or fault.
+// Returns a card as a picture; 0 is a card face down. The label of its group names it for screen readers.
+// `mark` is the CSS class of the card that the record plays: now, illegal or fault.
 function picture(card, mark = "") {
   const svg = draw("svg", { class: `card ${mark}`, viewBox: "0 0 50 70", "aria-hidden": "true" });
   if (!card) {
@@ -48,7 +48,7 @@ function picture(card, mark = "") {
   return svg;
 }
 
-// Cards in a row, or several, with what they are for those who do not see them.
+// Returns cards in one or more rows. Screen readers read the label instead.
 function group(label, cards) {
   const box = make("div", { role: "img", "aria-label": label });
   const rows = Math.max(1, Math.ceil(cards.length / ROW));
@@ -63,15 +63,15 @@ function group(label, cards) {
 function seat(number, hand, table) {
   const badges = [];
   const place = table.places.find(([who]) => who === number);
-  if (number === table.attacker) badges.push(say.attacks);
-  if (number === table.defender) badges.push(table.taking ? say.takes : say.defends);
-  if (table.passed.includes(number)) badges.push(say.passed);
-  if (place) badges.push(say.out.replace("{place}", place[1]));
+  if (number === table.attacker) badges.push(texts.attacks);
+  if (number === table.defender) badges.push(table.taking ? texts.takes : texts.defends);
+  if (table.passed.includes(number)) badges.push(texts.passed);
+  if (place) badges.push(texts.out.replace("{place}", place[1]));
   const title = make("h3", {}, data.names[number]);
   for (const badge of badges) title.append(make("span", { class: "badge" }, badge));
   const clock = table.clock.includes(number);
-  if (clock) title.append(make("span", { class: "badge move" }, say.clock));
-  const label = hand.length === 0 ? say.none : open ? names(hand) : say.closed.replace("{count}", hand.length);
+  if (clock) title.append(make("span", { class: "badge move" }, texts.clock));
+  const label = hand.length === 0 ? texts.none : open ? names(hand) : texts.closed.replace("{count}", hand.length);
   const box = make(
     "section",
     { class: `seat ${clock ? "clock" : ""} ${place ? "out" : ""} ${hand.length > 9 ? "wide" : ""}`, "aria-label": data.names[number] },
@@ -82,7 +82,7 @@ function seat(number, hand, table) {
   return box;
 }
 
-// Where a seat is: clockwise round the table, the first half above it from left to right, the others below it.
+// Returns the grid area of a seat. Seats go clockwise: the first half above the table from left to right, the others below.
 function area(number, seats) {
   const above = Math.ceil(seats / 2);
   const isAbove = number < above;
@@ -100,37 +100,37 @@ function middle(table, frame) {
   const played = make("div", { class: "played" });
   const mark = (card) => (card && card === frame.card ? frame.mark : "");
   for (const [attack, defence] of table.table) {
-    const label = defence ? say.beaten.replace("{attack}", name(attack)).replace("{defence}", name(defence)) : name(attack);
+    const label = defence ? texts.beaten.replace("{attack}", name(attack)).replace("{defence}", name(defence)) : name(attack);
     const pair = make("div", { class: "pair", role: "img", "aria-label": label });
     pair.append(picture(attack, mark(attack)));
     if (defence) pair.append(picture(defence, mark(defence)));
     played.append(pair);
   }
-  if (!table.table.length) played.append(make("p", { class: "nothing" }, say.empty));
+  if (!table.table.length) played.append(make("p", { class: "nothing" }, texts.empty));
   const trump = make("span", { class: `trump ${colourOf(table.trump)}` }, SUITS[suit(table.trump)]);
-  const piles = make("div", { class: "piles" }, make("div", { class: "pile" }, say.trumps, trump));
+  const piles = make("div", { class: "piles" }, make("div", { class: "pile" }, texts.trumps, trump));
   const stock = table.stock;
   if (stock.length) {
-    // Closed, only the card under the stock is seen: it shows the trumps.
+    // With closed hands, only the trump card under the stock is visible.
     const seen = open ? stock : [0, stock[stock.length - 1]];
     const label = open ? names(stock) : name(stock[stock.length - 1]);
-    piles.append(pile(`${say.stock} (${stock.length})`, label, seen));
+    piles.append(pile(`${texts.stock} (${stock.length})`, label, seen));
   }
-  piles.append(make("div", { class: "pile" }, `${say.discard} (${table.discard})`));
-  return make("section", { class: "middle", "aria-label": say.table }, played, piles);
+  piles.append(make("div", { class: "pile" }, `${texts.discard} (${table.discard})`));
+  return make("section", { class: "middle", "aria-label": texts.table }, played, piles);
 }
 
 function show() {
   const frame = frames[at];
   const board = byId("board");
   board.replaceChildren();
-  // Where the records make no match any more, the last table that they made stays, and the page says so.
+  // If the records no longer make a match, the last valid table stays, with a warning.
   const { table } = frames.slice(0, at + 1).findLast((one) => one.table) || {};
-  if (!frame.table) board.append(make("p", { class: "broken" }, say.broken));
+  if (!frame.table) board.append(make("p", { class: "broken" }, texts.broken));
   if (table && table.hands.length) {
     board.append(...table.hands.map((hand, number) => seat(number, hand, table)), middle(table, frame));
   } else if (table) {
-    board.append(make("p", { class: "undealt" }, say.undealt));
+    board.append(make("p", { class: "undealt" }, texts.undealt));
   }
   const now = byId("now");
   now.replaceChildren(make("span", { class: "version" }, `${frame.version}. `), frame.lines.join(" "));
@@ -152,7 +152,7 @@ function go(index) {
   const current = document.querySelector(`button[data-at="${at}"]`);
   current.setAttribute("aria-current", "step");
   const box = byId("log-box");
-  // Only the log scrolls, and only where it is a box of its own: the page stays where it is.
+  // Scroll the log if it is a box of its own (on wide screens), never the page.
   if (box.scrollHeight > box.clientHeight) box.scrollTop = current.offsetTop - box.clientHeight / 3;
   show();
   history.replaceState(null, "", `#at=${frames[at].version}`);
@@ -164,7 +164,7 @@ function find(step, matches) {
   }
 }
 
-function flip() {
+function toggleHands() {
   open = !open;
   byId("hands").setAttribute("aria-checked", open);
   show();
@@ -175,7 +175,7 @@ const isFinding = (frame) => frame.findings.length > 0;
 const KEYS = {
   ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), Home: () => go(0), End: () => go(frames.length - 1),
   PageDown: () => find(1, isBout), PageUp: () => find(-1, isBout), f: () => find(1, isFinding), F: () => find(-1, isFinding),
-  h: flip,
+  h: toggleHands,
 };
 document.addEventListener("keydown", (event) => {
   const action = KEYS[event.key];
@@ -189,16 +189,16 @@ byId("back").addEventListener("click", () => go(at - 1));
 byId("next").addEventListener("click", () => go(at + 1));
 byId("last").addEventListener("click", () => go(frames.length - 1));
 byId("finding").addEventListener("click", () => find(1, isFinding));
-byId("hands").addEventListener("click", flip);
+byId("hands").addEventListener("click", toggleHands);
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-at]");
   if (button) go(Number(button.dataset.at));
 });
-const asked = () => frames.findIndex((frame) => `#at=${frame.version}` === location.hash);
-window.addEventListener("hashchange", () => { if (asked() >= 0) go(asked()); });
+const addressed = () => frames.findIndex((frame) => `#at=${frame.version}` === location.hash);
+window.addEventListener("hashchange", () => { if (addressed() >= 0) go(addressed()); });
 byId("viewer").hidden = false;
 byId("finding").disabled = !frames.some(isFinding);
-// It opens at the record that the address names, else at the first fault, else at the deal.
+// Opens at the record in the address, or the first fault, or the deal.
 const isFault = (frame) => frame.findings.some(([kind]) => kind === "fault");
 const isDealt = (frame) => frame.table && frame.table.hands.length > 0;
-go([asked(), frames.findIndex(isFault), frames.findIndex(isDealt), 0].find((index) => index >= 0));
+go([addressed(), frames.findIndex(isFault), frames.findIndex(isDealt), 0].find((index) => index >= 0));

@@ -12,7 +12,7 @@ from service.cli.audit.source import Access, with_audit_access
 from service.cli.exits import CommandError
 from service.cli.options import MATCH, load_config
 from service.cli.verify import read_key
-from service.report.page import NoTranscriptError, report
+from service.report.page import NoTranscriptError, render_report
 
 
 def _refuse_terminal(_: click.Context, __: click.Parameter, output: BinaryIO) -> BinaryIO:
@@ -73,7 +73,7 @@ def report_command(
     else:
         raise click.UsageError("give either MATCH or --transcript")
     try:
-        page = report(data, public_key, access.language)
+        page = render_report(data, public_key, access.language)
     except NoTranscriptError as error:
         raise CommandError(f"not a transcript: {error}") from error
     output.write(page.encode())

@@ -18,7 +18,7 @@ from durak.v1.events_pb2 import ACTOR_KIND_BOT, Record, TableOpened
 from durak.v1.settings_pb2 import Deck, Settings
 from durak.v1.transcript_pb2 import Transcript
 from service.cli.verify import verification_lines
-from service.report.page import NoTranscriptError, report
+from service.report.page import NoTranscriptError, render_report
 from service.text.localisation import LANGUAGES
 from tests.browser import CHROMIUM, Page, browsing
 from tests.domain.audit.audit_matches import PlayedMatch, random_match
@@ -41,7 +41,7 @@ CHEAT = audit(TOLD.stored).cheats[0]
 
 
 def page_of(transcript: Transcript, language: str = "en") -> str:
-    return report(transcript.SerializeToString(), PUBLIC_KEY, language)
+    return render_report(transcript.SerializeToString(), PUBLIC_KEY, language)
 
 
 def forged() -> tuple[Transcript, int]:
@@ -105,7 +105,7 @@ def test_what_is_no_transcript_is_said() -> None:
     empty = Transcript(format_version=1, match_id=TOLD.match_id).SerializeToString()
     for data in (b"nonsense", b"", empty):
         with pytest.raises(NoTranscriptError):
-            report(data, None, "en")
+            render_report(data, None, "en")
 
 
 def test_any_garbage_in_records_makes_a_page() -> None:

@@ -21,6 +21,12 @@ coins-version = Έκδοση
 coins-player = Παίκτης
 coins-kind = Γιατί
 coins-amount = Νομίσματα
+coins-entry = { $kind ->
+    [stake] ποντάρισμα
+    [refund] επιστροφή πονταρίσματος
+    [payout] μερίδιο της μπάνκας
+   *[other] { $kind }
+}
 fault = Σφάλμα ({ $kind }, { $clause }): έπρεπε { $expected }, βρέθηκε { $found }.
 note = Σημείωση ({ $kind }, { $clause }): έπρεπε { $expected }, βρέθηκε { $found }.
 illegal = Το { $card } παίχτηκε παράνομα ({ $clause }), πράγμα που σε αυτό το τραπέζι επιτρέπεται· δεν αμφισβητήθηκε.

@@ -21,6 +21,12 @@ coins-version = Version
 coins-player = Player
 coins-kind = Why
 coins-amount = Coins
+coins-entry = { $kind ->
+    [stake] stake
+    [refund] stake returned
+    [payout] share of the bank
+   *[other] { $kind }
+}
 fault = Fault ({ $kind }, { $clause }): expected { $expected }, found { $found }.
 note = Note ({ $kind }, { $clause }): expected { $expected }, found { $found }.
 illegal = Illegal play of { $card } ({ $clause }), allowed at this table; nobody challenged it.

@@ -18,6 +18,12 @@ coins-version = Версия
 coins-player = Игрок
 coins-kind = За что
 coins-amount = Монет
+coins-entry = { $kind ->
+    [stake] ставка
+    [refund] возврат ставки
+    [payout] доля банка
+   *[other] { $kind }
+}
 fault = Нарушение ({ $kind }, { $clause }): должно быть { $expected }, записано { $found }.
 note = Замечание ({ $kind }, { $clause }): должно быть { $expected }, записано { $found }.
 illegal = Карта { $card } сыграна против правил ({ $clause }), что за этим столом можно; никто не оспорил.

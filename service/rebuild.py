@@ -7,7 +7,7 @@ from uuid import UUID
 from domain.match.fold import CorruptLogError, fold
 from eventstore import EventStore, LobbyRow, first_hash
 from service.config import Config
-from service.matches.live_match import lobby_row
+from service.matches.lobby import lobby_row
 from service.matches.records import read_records
 from service.standings.scorekeeper import Scorekeeper
 

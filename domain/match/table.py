@@ -71,7 +71,11 @@ class Table:
     tricky: bool
     turn_us: int
     idle_us: int
+    has_bots: bool = field(init=False, compare=False, repr=False)
     _view_template: bytes | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.has_bots = any(seat is not None and seat.is_bot for seat in self.seats)
 
     @classmethod
     def opened(cls, match_id: bytes, event: TableOpened) -> "Table":

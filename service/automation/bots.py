@@ -1,9 +1,9 @@
-"""Bots (R14): move for the seats that bots have, by the same way as everybody.
+"""Bots (R14): choose the moves of seats with bots and send them as commands.
 
-A bot chooses from the view of its seat and the events shown to that seat, nothing else, and its
-move is a command like any, bound to the version that it was chosen on. It is woken by the replica
-that stored the change that made it its turn. Should that replica die, the time by which somebody
-must look at the match stands in the log, and another one takes over (see sweeper.py).
+A bot chooses from the view of its seat and the events shown to that seat, nothing else. Its move is
+a command like any other, bound to the version that it was chosen on. The replica that stored the
+change that made it a bot's turn moves the bot. If that replica dies, the wake-up in the store
+passes, and another replica takes over (see clock.py).
 """
 
 import asyncio
@@ -14,15 +14,19 @@ import structlog
 
 from domain import bots
 from domain.match.commands import Play, by_bot
+from domain.match.fold import Match
 from domain.match.table import Table
 from domain.match.view import table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Move
 from eventstore.errors import StoreError
+from service.automation.histories import Histories
+from service.matches.changes import Change
 from service.matches.envelope import Envelope
-from service.matches.live_match import LiveMatch, bot_to_move
+from service.matches.live_match import LiveMatch
 from service.matches.live_matches import LiveMatches
+from service.matches.wake_up import bot_to_move
 from service.rpc.errors import Refused
 from service.workers.pool import WorkerPool, WorkerPoolError
 from service.workers.tasks import choose_move
@@ -30,39 +34,42 @@ from service.workers.tasks import choose_move
 _log = structlog.get_logger(__name__)
 
 _QUICK: Final = frozenset({BotLevel.BOT_LEVEL_EASY, BotLevel.BOT_LEVEL_NORMAL})
-"""Levels that choose within microseconds, in the event loop. The others use the worker pool."""
+"""Levels that choose within microseconds, in this process. The others need the worker pool."""
 _REPORT_SECONDS: Final = 10.0
-"""Minimum time between log lines about hard bots that move like normal ones."""
+"""Minimum interval between log lines about bots that moved without the worker pool."""
 
 
 class BotRunner:
-    """Moves for the bots of live matches: at most one task for each match."""
+    """Moves the bots of live matches, with at most one task for each match."""
 
-    def __init__(self, matches: LiveMatches, workers: WorkerPool) -> None:
-        """Play at these matches. Hard bots choose their moves in `workers`."""
+    def __init__(self, matches: LiveMatches, histories: Histories, workers: WorkerPool) -> None:
+        """Play in these matches. Hard bots choose their moves in `workers`."""
         self._matches = matches
+        self._context = matches.context
+        self._histories = histories
         self._workers = workers
         self._reported_at = -_REPORT_SECONDS
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._is_closed = False
 
-    def changed(self, live: LiveMatch, *, own: bool) -> None:
-        """Wake the bots of a match after a change that this replica has stored."""
-        if own and live.has_bots:
-            if _has_hard_bot(live.match.table):
+    def changed(self, change: Change) -> None:
+        """Move the bots of a match after a change that this replica has stored."""
+        match = change.match
+        if change.is_own and match.table.has_bots:
+            if _has_hard_bot(match.table):
                 self._workers.warm()
-            self.wake(live)
+            self.wake(match)
 
-    def wake(self, live: LiveMatch) -> None:
-        """See whether it is a bot's turn, and move."""
-        if self._is_closed or live.match_id in self._tasks:
+    def wake(self, match: Match) -> None:
+        """Start to move if it is a bot's turn in a live match."""
+        match_id = match.match_id
+        if self._is_closed or match_id in self._tasks:
             return
-        if bot_to_move(live.match) is not None:
-            task = self._matches.loop.create_task(self._play(live.match_id))
-            self._tasks[live.match_id] = task
+        if bot_to_move(match) is not None:
+            self._tasks[match_id] = self._context.loop.create_task(self._play(match_id))
 
     async def close(self) -> None:
-        """Move no more. A move that is being stored is seen through by its match."""
+        """Stop moving. A move that is being stored is completed by its match."""
         self._is_closed = True
         tasks = tuple(self._tasks.values())
         for task in tasks:
@@ -70,14 +77,14 @@ class BotRunner:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _play(self, match_id: bytes) -> None:
-        """Move until it is no bot's turn."""
+        """Move until it is no longer a bot's turn."""
         try:
             with self._matches.pinned(match_id) as live:
                 while (seat := bot_to_move(live.match)) is not None:
-                    await asyncio.sleep(self._matches.config.bot_delay_seconds)
+                    await asyncio.sleep(self._context.config.bot_delay_seconds)
                     await self._move(live, seat)
         except (Refused, StoreError) as error:
-            # Somebody will look at the match again at the time that stands in the log.
+            # Some replica looks at the match again at its wake-up.
             _log.warning("bot stopped", match_id=match_id.hex(), error=str(error))
         except Exception as error:  # noqa: BLE001 - as above; the fault is ours
             _log.error("bot stopped", match_id=match_id.hex(), exc_info=error)
@@ -85,7 +92,7 @@ class BotRunner:
             del self._tasks[match_id]
 
     async def _move(self, live: LiveMatch, seat: int) -> None:
-        """Choose a move for a seat and make it, unless the match goes on meanwhile."""
+        """Choose a move for a seat and make it, unless the match has gone on meanwhile."""
         if bot_to_move(live.match) != seat:
             return
         version = live.match.version
@@ -93,7 +100,7 @@ class BotRunner:
         envelope = Envelope(live.match_id, by_bot(seat), Play(move), expected_version=version)
         try:
             await live.submit(partial(live.perform, envelope))
-            self._matches.counters.bot_moves += 1
+            self._context.counters.bot_moves += 1
         except Refused as refused:
             if refused.refusal.reason != reasons.ERROR_REASON_STALE_VERSION:
                 raise
@@ -103,14 +110,14 @@ class BotRunner:
         occupant = match.table.seats[seat]
         assert occupant is not None
         view = table_view(match, seat)
-        history = live.history(seat)
+        history = self._histories.shown_to(live.match_id, seat, match.trump_card)
         level = occupant.bot_level
         seed = bots.move_seed(occupant.bot_seed, match.version)
         if level in _QUICK:
             return bots.choose_move(level, view, history, seed)
         try:
             move = await self._workers.run(
-                self._matches.config.bot_think_seconds_max,
+                self._context.config.bot_think_seconds_max,
                 choose_move,
                 level,
                 view.SerializeToString(),
@@ -123,15 +130,15 @@ class BotRunner:
             _log.error("bot failed to choose", match_id=live.match_id.hex(), exc_info=error)
         else:
             return Move.FromString(move)
-        self._matches.counters.bot_moves_fallback += 1
+        self._context.counters.bot_moves_fallback += 1
         return bots.choose_move(BotLevel.BOT_LEVEL_NORMAL, view, history, seed)
 
     def _report(self, live: LiveMatch, error: str) -> None:
-        """Log that a hard bot moves like a normal one, because its task has no result."""
-        now = self._matches.loop.time()
+        """Log that a hard bot moves as a normal one, because the worker pool gave no move."""
+        now = self._context.loop.time()
         if now - self._reported_at >= _REPORT_SECONDS:
             self._reported_at = now
-            moves = self._matches.counters.bot_moves_fallback + 1
+            moves = self._context.counters.bot_moves_fallback + 1
             match_id = live.match_id.hex()
             _log.warning("bot falls back", match_id=match_id, error=error, moves_so_far=moves)
 

@@ -1,10 +1,9 @@
-"""The clock (R10): sees to it that what is due happens, whoever is there to see it.
+"""The clock (R10): enforces deadlines even when no client is connected.
 
-Each live match with a deadline has a timer in this process. Beside them stands in the log, written
-with the append that made it so, by when somebody must look at each match; what nobody has looked at
-in time (its replica died, or dropped it from memory) is found by searching for that. All replicas
-may act at the same moment: the version guard lets one of them in, and the others then find nothing
-due.
+Each live match with a deadline has a timer in this process. The store also has a wake-up for each
+match, written with the append that set it. A search for passed wake-ups finds the matches that no
+timer has handled, because their replica died or dropped them from memory. All replicas may act at
+the same moment: the version guard accepts one of them, and the others then find nothing due.
 """
 
 import asyncio
@@ -13,108 +12,123 @@ from functools import partial
 import structlog
 
 from domain.match.commands import CLOCK, TimeOut
+from domain.match.fold import Match
 from eventstore.errors import StoreError
 from service.automation.bots import BotRunner
+from service.matches.changes import Change
 from service.matches.envelope import Envelope
-from service.matches.live_match import LiveMatch, to_datetime
-from service.matches.live_matches import MICROSECONDS, LiveMatches
+from service.matches.live_match import LiveMatch
+from service.matches.live_matches import LiveMatches
 from service.rpc.errors import Refused
+from service.times import MICROSECONDS, to_datetime
 
 _log = structlog.get_logger(__name__)
 
 
-class Sweeper:
-    """Looks at matches when their time has come."""
+class Clock:
+    """Acts for seats whose time is over, and resumes the turns of bots that were left undone."""
 
     def __init__(self, matches: LiveMatches, bots: BotRunner) -> None:
-        """Keep the clocks of these matches, and tell the bots of turns that were left lying."""
+        """Keep the time of these matches."""
         self._matches = matches
+        self._context = matches.context
+        self.timers: dict[bytes, asyncio.TimerHandle] = {}
+        """The timers of live matches, by match id. None rings later than its deadline."""
         self._bots = bots
         self._is_closed = False
 
     async def run(self) -> None:
-        """Search the log for matches that are due, again and again, without end."""
-        config = self._matches.config
+        """Search for matches with a passed wake-up, repeatedly and without end."""
+        config = self._context.config
         while True:
-            full = False
+            is_full = False
             try:
-                full = await self.sweep() == config.deadline_scan_batch_matches
+                is_full = await self.scan() == config.deadline_scan_batch_matches
             except StoreError as error:
-                _log.warning("sweep failed", error=type(error).__name__)
-            if not full:
+                _log.warning("deadline scan failed", error=type(error).__name__)
+            if not is_full:
                 await asyncio.sleep(config.deadline_scan_interval_seconds)
 
-    async def sweep(self) -> int:
-        """Look at the matches that are overdue; how many were found."""
-        config = self._matches.config
+    async def scan(self) -> int:
+        """Wake the matches whose wake-up has passed; return how many were found."""
+        config = self._context.config
         grace_us = round(config.deadline_scan_grace_seconds * MICROSECONDS)
-        due = await self._matches.store.read_due(
-            to_datetime(self._matches.now_us() - grace_us), config.deadline_scan_batch_matches
+        due = await self._context.store.read_due(
+            to_datetime(self._context.now_us() - grace_us), config.deadline_scan_batch_matches
         )
-        await asyncio.gather(*(self.look(found.stream_id.bytes) for found in due))
+        await asyncio.gather(*(self.wake(found.stream_id.bytes) for found in due))
         return len(due)
 
-    async def look(self, match_id: bytes) -> None:
-        """Do what is due at a match, and set when to look again."""
+    async def wake(self, match_id: bytes) -> None:
+        """Do what is due in a match (its id: 16 bytes), and set its next wake-up."""
         try:
             with self._matches.pinned(match_id) as live:
-                await live.submit(partial(self._look, live))
-                self._bots.wake(live)
+                await live.submit(partial(self._wake, live))
+                self._bots.wake(live.match)
         except (Refused, StoreError) as error:
-            _log.warning("look failed", match_id=match_id.hex(), error=type(error).__name__)
+            _log.warning("wake-up failed", match_id=match_id.hex(), error=type(error).__name__)
         except Exception as error:  # noqa: BLE001 - one match must not stop the others' clocks
-            _log.error("look failed", match_id=match_id.hex(), exc_info=error)
+            _log.error("wake-up failed", match_id=match_id.hex(), exc_info=error)
 
-    async def _look(self, live: LiveMatch) -> None:
+    async def _wake(self, live: LiveMatch) -> None:
         await live.catch_up()
         await self._act(live)
-        await live.put_off(live.next_look_us(live.match, self._matches.now_us()))
+        await live.reschedule()
 
     async def _act(self, live: LiveMatch) -> None:
         """Let the clock act for one seat after the other, until nothing is due."""
-        while True:
-            deadline_us, now_us = live.match.deadline_us(), self._matches.now_us()
-            if deadline_us is None or now_us < deadline_us:
-                return
+        while is_due(live.match, now_us := self._context.now_us()):
             await live.perform(Envelope(live.match_id, CLOCK, TimeOut(now_us)))
 
     # --- timers ---------------------------------------------------------------------------------
 
-    def changed(self, live: LiveMatch, *, own: bool) -> None:
-        """See that the timer of a match does not come too late.
+    def changed(self, change: Change) -> None:
+        """Set the timer of a match so that it rings at its deadline or before."""
+        self._set_timer(change.match)
 
-        Where the deadline has moved away, the timer stays, and sets itself anew when it comes.
-        """
-        deadline_us = live.match.deadline_us()
+    def evicted(self, match_id: bytes) -> None:
+        """Cancel the timer of a match that is no longer live. The search finds it later."""
+        timer = self.timers.pop(match_id, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _set_timer(self, match: Match) -> None:
+        deadline_us = match.deadline_us()
         if deadline_us is None:
-            if live.timer is not None:
-                live.timer.cancel()
-                live.timer = None
+            self.evicted(match.match_id)
             return
-        when = self._matches.loop.time() + (deadline_us - self._matches.now_us()) / MICROSECONDS
-        if live.timer is not None:
-            if live.timer.when() <= when:
-                return
-            live.timer.cancel()
+        context = self._context
+        when = context.loop.time() + (deadline_us - context.now_us()) / MICROSECONDS
+        timer = self.timers.get(match.match_id)
+        if timer is not None:
+            if timer.when() <= when:
+                return  # it rings, finds the deadline moved, and is set again
+            timer.cancel()
         if not self._is_closed:
-            live.timer = self._matches.loop.call_at(when, self._ring, live)
+            self.timers[match.match_id] = context.loop.call_at(when, self._ring, match.match_id)
 
-    def _ring(self, live: LiveMatch) -> None:
-        live.timer = None
-        if self._is_closed:
+    def _ring(self, match_id: bytes) -> None:
+        del self.timers[match_id]
+        live = self._matches.find(match_id)
+        if self._is_closed or live is None:
             return
-        deadline_us = live.match.deadline_us()
-        if deadline_us is not None and deadline_us <= self._matches.now_us():
-            # Where it fails, as the store is away, the search finds the match later.
-            live.submit(partial(self._act, live)).add_done_callback(_noted)
+        if is_due(live.match, self._context.now_us()):
+            # If this fails, because the store is away, the search finds the match later.
+            live.submit(partial(self._act, live)).add_done_callback(_log_failure)
         else:
-            self.changed(live, own=False)
+            self._set_timer(live.match)
 
     def close(self) -> None:
         """Set no more timers."""
         self._is_closed = True
 
 
-def _noted(future: "asyncio.Future[None]") -> None:
+def is_due(match: Match, now_us: int) -> bool:
+    """Whether the deadline of a match has passed at `now_us`."""
+    deadline_us = match.deadline_us()
+    return deadline_us is not None and deadline_us <= now_us
+
+
+def _log_failure(future: "asyncio.Future[None]") -> None:
     if not future.cancelled() and (error := future.exception()) is not None:
         _log.warning("clock failed", error=type(error).__name__)

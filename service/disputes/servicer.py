@@ -18,10 +18,10 @@ from service.disputes.evidence import evidence
 from service.disputes.streams import Disputes, Step, dispute_message
 from service.ids import dispute_id
 from service.judging.access import check_openable
-from service.matches.live_matches import system_now_us
 from service.rpc.call import Caller, current_call
 from service.rpc.errors import Refused, refuse
 from service.rpc.page_tokens import seal_time, unseal_time
+from service.times import system_now_us
 
 Context = aio.ServicerContext[Any, Any]
 

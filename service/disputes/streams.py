@@ -18,9 +18,9 @@ from eventstore.disputes import DisputeQuota, ListedDispute, first_dispute_hash
 from eventstore.errors import InsufficientCoins, TooManyDisputes, VersionConflict
 from eventstore.whole_matches import WholeMatch
 from service.judging.messages import readable_records
-from service.matches.live_match import to_datetime
 from service.rpc.call import Call
 from service.rpc.errors import Refused, refuse
+from service.times import to_datetime
 
 _AGAIN = 8
 """How often something is decided anew because the dispute has changed."""

@@ -43,8 +43,8 @@ class Commands:
         """Take commands for `matches`; bots that are seated count against `limits`."""
         self._matches = matches
         self._limits = limits
-        self._seat_bot_calls = matches.config.seat_bot_calls
-        self._idle_limit_seconds = matches.config.idle_limit_seconds
+        self._seat_bot_calls = matches.context.config.seat_bot_calls
+        self._idle_limit_seconds = matches.context.config.idle_limit_seconds
 
     def open_table(self, request: api.OpenTableRequest, call: Call, prefix: str = "") -> Answer:
         """Open a table."""
@@ -108,7 +108,7 @@ class Commands:
         return await self._perform(target, call, command)
 
     def _perform(self, target: Target, call: Call, command: Command) -> Answer:
-        return self._matches.run(
+        return self._matches.perform(
             Envelope(
                 target.match_id,
                 by_player(call.caller.subject),

@@ -1,14 +1,14 @@
-"""The tail of the log: what other replicas store reaches the matches that are live here."""
+"""Follows the tail of the log, so that live matches learn what other replicas store."""
 
 from eventstore import EventStore
 from service.matches.live_matches import LiveMatches
 
 
 async def follow(store: EventStore, matches: LiveMatches) -> None:
-    """Tell the live matches of every append, by whichever replica, without end.
+    """Let the live matches read every append of any replica, without end.
 
-    A match that is read from the log later needs no word from the tail: reading it tells.
+    A match that becomes live later does not need the tail: it reads the log.
     """
     async for batch in store.follow():
         for stream_id, version in batch.changes.items():
-            matches.behind(stream_id.bytes, version)
+            matches.catch_up(stream_id.bytes, version)

@@ -1,31 +1,28 @@
-"""One live match: the folded state of a stream, and the place where its commands are decided.
+"""One live match: the folded state of a stream, where its commands are decided and stored.
 
-The state in memory is always a prefix of the log: a record is folded only once it is durable. That
-it is the newest state is never assumed. An append is guarded by the version (and the head's hash),
-and a refusal is given only after the log was asked whether there is anything newer.
+The state in memory is always a prefix of the log: a record is folded only once it is durable. It is
+never assumed to be the newest state. An append is guarded by the version and the hash of the head,
+and a command is refused only after the log was asked for newer records.
 
-Jobs for a match run one after the other, in order of arrival, in a task of the match's own. A call
-that is cancelled stops waiting for its job and touches nothing else: a job that has begun is seen
-through.
+The jobs of a match run one after the other, in order of arrival, in a task of its own. A caller
+that is cancelled stops waiting for its job; a job that has begun is completed.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from domain.match.decide import decide
 from domain.match.fold import CorruptLogError, Match
 from domain.match.outcome import Outcome
 from domain.match.refusal import Refusal, match_not_found
-from domain.match.table import Table
-from domain.match.view import Viewer, match_summary, redact, seats_in, table_view
+from domain.match.view import table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import ACTOR_KIND_CLOCK, Event, Record
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, TableView
-from eventstore import UNCHANGED, Append, LobbyRow, first_hash
+from durak.v1.table_pb2 import TableView
+from eventstore import UNCHANGED, Append, Head, first_hash
 from eventstore.errors import (
     AppendOutcomeUnknown,
     ChainMismatch,
@@ -34,90 +31,90 @@ from eventstore.errors import (
     VersionConflict,
 )
 from eventstore.ledger.books import CoinMove
+from service.matches.changes import Change, ChangeListener
+from service.matches.context import Context
 from service.matches.envelope import Envelope, with_server_seed
+from service.matches.lobby import changes_row, lobby_row
 from service.matches.records import by_command, read_records, records_of
 from service.matches.stakes import coin_moves, open_accounts, too_few_coins
-from service.matches.watch import Change, Views, Watch
+from service.matches.wake_up import next_wake_up_us
 from service.rpc.errors import Refused, refuse
-
-if TYPE_CHECKING:
-    from service.matches.live_matches import LiveMatches
+from service.times import MICROSECONDS, to_datetime
 
 Result = TypeVar("Result")
 Job = Callable[[], Awaitable[Any]]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LISTED = frozenset({"table_opened", "seat_taken", "seat_vacated", "dealt", "finished"})
-"""The events that change what lists of matches show: phase or seats."""
 
+class _Prepared(NamedTuple):
+    """The events of a command, ready to append. `wake_up_us` is what the store then has."""
 
-def to_datetime(time_us: int) -> datetime:
-    """A time in microseconds since the epoch as the store takes it."""
-    return _EPOCH + timedelta(microseconds=time_us)
+    records: list[Record]
+    append: Append
+    coins: list[CoinMove]
+    wake_up_us: int | None
 
 
 class LiveMatch:
-    """One match in memory. Read its attributes freely; `submit` what may change it."""
+    """One match in memory. Read its attributes freely; `submit` the jobs that may change it."""
 
     __slots__ = (
-        "_due_us",
-        "_events",
+        "_context",
         "_hash",
+        "_is_loaded",
         "_jobs",
-        "_loaded",
-        "_matches",
-        "_seen",
-        "_table",
+        "_on_idle",
+        "_wake_up_us",
         "_worker",
-        "has_bots",
+        "listeners",
         "match",
         "match_id",
         "pins",
         "stream_id",
-        "timer",
-        "watches",
     )
 
-    def __init__(self, match_id: bytes, matches: "LiveMatches") -> None:
-        """A match (16 bytes) of which nothing is read yet."""
+    def __init__(
+        self, match_id: bytes, context: Context, on_idle: Callable[["LiveMatch"], None]
+    ) -> None:
+        """Hold a match (16 bytes) of which nothing is read yet.
+
+        `on_idle` is called whenever the last job is done.
+        """
         self.match_id = match_id
         self.stream_id = UUID(bytes=match_id)
-        self._matches = matches
+        self.pins = 0
+        self.listeners: set[ChangeListener] = set()
+        """Listeners to the changes of this match alone, besides those of the context."""
+        self._context = context
+        self._on_idle = on_idle
         self._jobs: deque[tuple[Job, asyncio.Future[Any]]] = deque()
         self._worker: asyncio.Task[None] | None = None
-        self.pins = 0
-        self.timer: asyncio.TimerHandle | None = None
-        self.watches: set[Watch] = set()
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
-        """Start over from an empty state; the next job reads the log."""
+    def _reset(self) -> None:
+        """Start over from the empty state; the next job reads the log."""
         self.match = Match(self.match_id)
         self._hash = first_hash(self.stream_id)
-        self._loaded = False
-        self._due_us: int | None = None
-        """What is known to stand in the store as the time of the next look; None: not known."""
-        self._table: Table = self.match.table
-        self.has_bots = False
-        self._events: list[Event] = []
-        self._seen: dict[Viewer, list[Event]] = {}
+        self._is_loaded = False
+        self._wake_up_us: int | None = None
+        """The wake-up that the store is known to have; None: unknown."""
 
-    # --- jobs ----------------------------------------------------------------------------------
+    # --- jobs -----------------------------------------------------------------------------------
 
     @property
     def is_busy(self) -> bool:
-        """Somebody needs this object: it must not be dropped from memory."""
+        """True while the match is in use. Prevents eviction."""
         return self._worker is not None or self.pins > 0
 
     def submit(self, job: Callable[[], Awaitable[Result]]) -> asyncio.Future[Result]:
-        """Queue a job; at its turn it has the match to itself.
+        """Queue a job; while it runs it has the match to itself.
 
-        Cancelling the future before then drops the job; after that it changes nothing.
+        Cancelling the future before that drops the job; later it changes nothing.
         """
-        future: asyncio.Future[Result] = self._matches.loop.create_future()
+        loop = self._context.loop
+        future: asyncio.Future[Result] = loop.create_future()
         self._jobs.append((job, future))
         if self._worker is None:
-            self._worker = self._matches.loop.create_task(self._work())
+            self._worker = loop.create_task(self._work())
         return future
 
     async def _work(self) -> None:
@@ -129,7 +126,7 @@ class LiveMatch:
                     continue
                 try:
                     result = await job()
-                except Exception as error:  # noqa: BLE001 - handed to whoever waits for the job
+                except Exception as error:  # noqa: BLE001 - goes to the caller that awaits the job
                     if not future.done():
                         future.set_exception(error)
                 else:
@@ -137,33 +134,32 @@ class LiveMatch:
                         future.set_result(result)
         finally:
             self._worker = None
-            if not self.match.version:
-                self._matches.drop_if_idle(self)
+            self._on_idle(self)
 
     async def join(self) -> None:
         """Wait until no job is left."""
         if self._worker is not None:
             await self._worker
 
-    # --- jobs of the service: only inside `submit` ----------------------------------------------
+    # --- jobs of the service: run them by `submit` only -----------------------------------------
 
     async def catch_up(self) -> bool:
-        """Fold what the log has beyond the state in memory; whether there was anything."""
-        stored = await self._matches.store.read(self.stream_id, self.match.version)
-        self._loaded = True
+        """Fold what the log has beyond the state in memory; return whether there was anything."""
+        stored = await self._context.store.read(self.stream_id, self.match.version)
+        self._is_loaded = True
         if not stored:
             return False
         try:
             records = read_records(stored, self._hash)
-        except CorruptLogError as error:
-            error.add_note(f"match {self.stream_id}")
-            self._forget()
+            hash_at = {record.version: record.hash for record in stored}
+            for command in by_command(records):
+                for record in command:
+                    self.match.apply(record)
+                self._publish(command, hash_at[command[-1].version], is_own=False)
+        except CorruptLogError:
+            self._reset()
             raise
-        hash_at = {record.version: record.hash for record in stored}
-        for command in by_command(records):
-            self._apply(command)
-            self._show(command, hash_at[command[-1].version], own=False)
-        self._due_us = None
+        self._wake_up_us = None
         return True
 
     async def catch_up_to(self, version: int) -> None:
@@ -171,14 +167,21 @@ class LiveMatch:
         if self.match.version < version:
             await self.catch_up()
 
+    async def view(self, player_id: str) -> TableView:
+        """Return a player's view of the newest state. Raises Refused MATCH_NOT_FOUND."""
+        await self.catch_up()
+        if not self.match.version:
+            raise Refused(match_not_found(self.match_id))
+        return table_view(self.match, self.match.table.seat_of(player_id))
+
     async def answer(self, envelope: Envelope) -> TableView:
-        """Perform a player's command and give their view right after it."""
+        """Perform a player's command and return their view right after it."""
         match = await self.perform(envelope)
         return table_view(match, match.table.seat_of(envelope.actor.player_id))
 
     async def open(self, envelope: Envelope) -> TableView:
-        """The same for a command that may be the first of its match, within the caller's quota."""
-        quota, player_id = self._matches.openings, envelope.actor.player_id
+        """Answer a command that may open the table, within the table quota of the player."""
+        quota, player_id = self._context.quota, envelope.actor.player_id
         async with quota.turn(player_id):
             if not self.match.version:
                 refusal = await quota.refusal(player_id, self._decide(envelope))
@@ -186,26 +189,17 @@ class LiveMatch:
                     raise Refused(refusal)
             return await self.answer(envelope)
 
-    async def look(self, player_id: str) -> TableView:
-        """A player's view of the newest state. Raises Refused MATCH_NOT_FOUND."""
-        await self.catch_up()
-        if not self.match.version:
-            raise Refused(match_not_found(self.match_id))
-        return table_view(self.match, self.match.table.seat_of(player_id))
-
     async def perform(self, envelope: Envelope) -> Match:
-        """Decide a command, store what it makes, fold and show it; the match as it was left.
+        """Decide a command, store its events and publish them; return the match as it left it.
 
-        A command that decides on no events changes nothing. A command that stands in the log
-        already, by its request id, is not decided again.
-
-        Raises Refused, and the errors of the store: what is not known to be stored is not folded.
+        A command without events changes nothing. A command whose request id is in the log is not
+        decided again. Raises Refused and the errors of the store.
         """
         is_newest = False
-        if not self._loaded and not envelope.opens:
+        if not self._is_loaded and not envelope.opens:
             await self.catch_up()
             is_newest = True
-        for _ in range(1 + self._matches.config.conflict_retries_max):
+        for _ in range(1 + self._context.config.conflict_retries_max):
             if envelope.request_id in self.match.requests:
                 answered = await self._as_answered(envelope)
                 if answered is not None:
@@ -219,6 +213,15 @@ class LiveMatch:
             is_newest = True
         raise refuse(reasons.ERROR_REASON_CONTENTION)
 
+    async def reschedule(self) -> None:
+        """Set the wake-up in the store, unless another replica has appended meanwhile."""
+        wake_up_us = self._next_wake_up_us(self.match, self._context.now_us())
+        due_at = None if wake_up_us is None else to_datetime(wake_up_us)
+        if await self._context.store.reschedule(self.stream_id, self.match.version, due_at):
+            self._wake_up_us = wake_up_us
+
+    # --- deciding -------------------------------------------------------------------------------
+
     def _decide(self, envelope: Envelope) -> Outcome | Refusal:
         match = self.match
         expected = envelope.expected_version
@@ -228,12 +231,13 @@ class LiveMatch:
         return decide(match, envelope.actor, envelope.command)
 
     async def _as_answered(self, envelope: Envelope) -> Match | None:
-        """The match as a command that stands in the log left it; None: it was another player's.
+        """Return the match as the stored command with this request id left it.
 
-        Its payload is not stored, and need not be: the same payload decides on the same events.
-        Raises Refused REQUEST_ID_REUSED where it does not.
+        The payload of a command is not stored: the same payload gives the same events. Returns None
+        if the request id is that of another player. Raises Refused REQUEST_ID_REUSED if the events
+        differ.
         """
-        stored = await self._matches.store.read(self.stream_id)
+        stored = await self._context.store.read(self.stream_id)
         match = Match(self.match_id)
         answered: list[Event] = []
         outcome: Outcome | Refusal | None = None
@@ -242,8 +246,7 @@ class LiveMatch:
             if (record.request_id, record.actor_id) == (envelope.request_id, actor.player_id):
                 if not answered:
                     seed = record.event.table_opened.server_seed
-                    command = with_server_seed(envelope.command, seed)
-                    outcome = decide(match, actor, command)
+                    outcome = decide(match, actor, with_server_seed(envelope.command, seed))
                 answered.append(record.event)
             elif answered:
                 break
@@ -252,147 +255,93 @@ class LiveMatch:
             return None
         if not isinstance(outcome, Outcome) or outcome.events != answered:
             raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
-        self._matches.counters.repeats += 1
+        self._context.counters.repeats += 1
         return match
 
-    async def _store(self, envelope: Envelope, outcome: Outcome) -> bool:
-        """Append the events of a command and, once they are durable, fold and show them.
+    # --- storing --------------------------------------------------------------------------------
 
-        False: they were not let in, or nobody knows; the state is the newest now, decide again.
+    async def _store(self, envelope: Envelope, outcome: Outcome) -> bool:
+        """Append the events of a command and publish them once they are durable.
+
+        Returns False if they were refused, or if it is unknown whether they were stored. The state
+        is then the newest, and the command is to be decided again.
         """
-        match = self.match
-        now_us = max(self._matches.now_us(), match.time_us)
-        records = records_of(match, envelope, outcome.events, now_us)
+        prepared = self._prepare(envelope, outcome)
+        head = await self._append(prepared)
+        if head is None:
+            return False
+        self._is_loaded = True
+        self._wake_up_us = prepared.wake_up_us
+        self._count(envelope, prepared)
+        self.match = outcome.commit()
+        self._publish(prepared.records, head.hash, is_own=True)
+        return True
+
+    def _prepare(self, envelope: Envelope, outcome: Outcome) -> _Prepared:
+        match, after, events = self.match, outcome.after, outcome.events
+        now_us = max(self._context.now_us(), match.time_us)
+        records = records_of(match, envelope, events, now_us)
         outcome.stamp(records)
-        after = outcome.after
         lobby = None
         coins: list[CoinMove] = []
-        if not _LISTED.isdisjoint([event.WhichOneof("kind") for event in outcome.events]):
+        if changes_row(events):
             lobby = lobby_row(after, None if match.version else envelope.actor.player_id)
-            coins = coin_moves(match, after, outcome.events)
-        look_us = self.next_look_us(after, now_us)
-        # A time that stands in the store and is early enough stays: a new one costs an index entry.
-        known_us = self._due_us
-        keeps = look_us is not None and known_us is not None and known_us <= look_us
+            coins = coin_moves(match, after, events)
+        wake_up_us, known_us = self._next_wake_up_us(after, now_us), self._wake_up_us
+        due_at = None if wake_up_us is None else to_datetime(wake_up_us)
+        # A wake-up in the store that is early enough stays: a new one also changes an index.
+        keeps = wake_up_us is not None and known_us is not None and known_us <= wake_up_us
         append = Append(
             self.stream_id,
             match.version,
             self._hash,
             [record.SerializeToString() for record in records],
-            UNCHANGED if keeps else None if look_us is None else to_datetime(look_us),
+            UNCHANGED if keeps else due_at,
             lobby,
         )
-        if coins:
-            await open_accounts(self._matches.store.ledger, coins, self._matches.config)
+        return _Prepared(records, append, coins, known_us if keeps else wake_up_us)
+
+    async def _append(self, prepared: _Prepared) -> Head | None:
+        store = self._context.store
+        if prepared.coins:
+            await open_accounts(store.ledger, prepared.coins, self._context.config)
         try:
-            head = await self._matches.store.append(append, coins)
+            return await store.append(prepared.append, prepared.coins)
         except InsufficientCoins as error:  # judged on the newest state: the guard comes first
             raise too_few_coins(error) from error
         except (VersionConflict, ChainMismatch, AppendOutcomeUnknown) as error:
-            await self._find_out(error)
-            return False
-        self._loaded = True
-        if not keeps:
-            self._due_us = look_us
-        counters = self._matches.counters
-        counters.appends += 1
-        counters.events += len(records)
-        if envelope.actor.kind == ACTOR_KIND_CLOCK:
-            counters.timeouts += 1
-        self.match = outcome.commit()
-        self._show(records, head.hash, own=True)
-        return True
+            await self._recover(error)
+            return None
 
-    async def _find_out(self, error: StoreError) -> None:
-        """After an append that was not let in, or whose outcome is unknown: see what the log has.
+    async def _recover(self, error: StoreError) -> None:
+        """Read the log after an append that was refused or whose outcome is unknown.
 
-        Raises StoreUnavailable while the database is away. Where an unknown outcome turns out not
-        to be in the log, it may still come; the guard then lets in one of the two.
+        Raises StoreUnavailable while the database is away. An append of unknown outcome that is not
+        in the log may still arrive; the guard then accepts one of the two.
         """
-        if not isinstance(error, AppendOutcomeUnknown):
-            self._matches.counters.conflicts += 1
-        if isinstance(error, ChainMismatch) or not (
-            await self.catch_up() or isinstance(error, AppendOutcomeUnknown)
-        ):
-            self._forget()  # our copy is not this log: the database was put back to another state
+        is_unknown = isinstance(error, AppendOutcomeUnknown)
+        if not is_unknown:
+            self._context.counters.conflicts += 1
+        if isinstance(error, ChainMismatch) or not (await self.catch_up() or is_unknown):
+            self._reset()  # the database was restored to another state: our copy is not this log
             await self.catch_up()
 
-    def next_look_us(self, match: Match, now_us: int) -> int | None:
-        """When somebody must look at a match again: its deadline (R10.5), or sooner for a bot."""
-        deadline_us = match.deadline_us()
-        if deadline_us is None or bot_to_move(match) is None:
-            return deadline_us
-        return min(deadline_us, now_us + self._matches.bot_turn_us)
+    def _next_wake_up_us(self, match: Match, now_us: int) -> int | None:
+        bot_turn_us = round(self._context.config.bot_turn_seconds * MICROSECONDS)
+        return next_wake_up_us(match, now_us, bot_turn_us)
 
-    async def put_off(self, look_us: int | None) -> None:
-        """Set the time of the next look in the store, unless somebody has appended meanwhile."""
-        due_at = None if look_us is None else to_datetime(look_us)
-        if await self._matches.store.reschedule(self.stream_id, self.match.version, due_at):
-            self._due_us = look_us
+    def _count(self, envelope: Envelope, prepared: _Prepared) -> None:
+        counters = self._context.counters
+        counters.appends += 1
+        counters.events += len(prepared.records)
+        if envelope.actor.kind == ACTOR_KIND_CLOCK:
+            counters.timeouts += 1
 
-    # --- folding -------------------------------------------------------------------------------
+    # --- publishing -----------------------------------------------------------------------------
 
-    def _apply(self, records: list[Record]) -> None:
-        """Fold the durable records of one command; `_show` must follow in the same step."""
-        try:
-            for record in records:
-                self.match.apply(record)
-        except CorruptLogError as error:
-            error.add_note(f"match {self.stream_id}")
-            self._forget()
-            raise
-
-    def _show(self, records: list[Record], head_hash: bytes, *, own: bool) -> None:
-        """Show the watches, and whoever observes, what was folded of one command."""
-        match = self.match
+    def _publish(self, records: list[Record], head_hash: bytes, *, is_own: bool) -> None:
+        """Pass the records of one command, which were just folded, to all listeners."""
         self._hash = head_hash
-        if match.table is not self._table:
-            self._table = match.table
-            self.has_bots = _has_bots(match.table)
-        if self.has_bots or match.phase == PHASE_WAITING:
-            self._events.extend(record.event for record in records)
-        else:
-            self._events.clear()
-        if self.watches:
-            changes = [Change(record, match.trump_card) for record in records]
-            views = Views(match)
-            for watch in tuple(self.watches):
-                watch.offer(changes, views)
-        self._matches.changed(self, own=own)
-
-    def history(self, seat: int) -> list[Event]:
-        """All events so far as the bot on a seat may see them. Kept only where bots sit."""
-        seen = self._seen.setdefault(seat, [])
-        trump_card = self.match.trump_card
-        seen.extend(redact(event, seat, trump_card) for event in self._events[len(seen) :])
-        return seen
-
-
-def bot_to_move(match: Match) -> int | None:
-    """The first seat with a bot that the table waits for (R10.1), if any."""
-    seats = match.table.seats
-    for seat in seats_in(match.on_clock()):
-        occupant = seats[seat]
-        if occupant is not None and occupant.is_bot:
-            return seat
-    return None
-
-
-def _has_bots(table: Table) -> bool:
-    return any(seat is not None and seat.is_bot for seat in table.seats)
-
-
-def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
-    """What lists of matches, and the standings once it has ended, are to know of a match.
-
-    `opened_by` is the actor of its first record, for its first row and one that is made anew.
-    """
-    players = [seat.player_id for seat in match.table.seats if seat is not None and not seat.is_bot]
-    return LobbyRow(
-        status=match.phase,
-        opened_at=to_datetime(match.opened_us),
-        summary=match_summary(match).SerializeToString(),
-        players=tuple(players),
-        ended_at=to_datetime(match.time_us) if match.phase == PHASE_ENDED else None,
-        opened_by=opened_by,
-    )
+        change = Change(self.match, records, is_own=is_own)
+        for listener in (*self.listeners, *self._context.change_listeners):
+            listener(change)

@@ -53,12 +53,12 @@ class Reviews:
             if live.match.phase != Phase.PHASE_ENDED:
                 raise refuse(reasons.ERROR_REASON_MATCH_NOT_ENDED, match_id=name)
             stream_id = live.stream_id
-        is_full = len(self._callers) >= self._matches.config.reviews_max
+        is_full = len(self._callers) >= self._matches.context.config.reviews_max
         if is_full or caller.subject in self._callers:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self._callers.add(caller.subject)
         try:
-            stored = await self._matches.store.read(stream_id)
+            stored = await self._matches.context.store.read(stream_id)
             return await self._judge([one.record for one in stored])
         except (PoolFullError, TaskTimeoutError) as error:
             raise refuse(reasons.ERROR_REASON_OVERLOADED) from error
@@ -68,7 +68,7 @@ class Reviews:
             self._callers.remove(caller.subject)
 
     async def _judge(self, records: list[bytes]) -> list[api.ReviewedMove]:
-        config = self._matches.config
+        config = self._matches.context.config
         end = time.monotonic() + config.review_seconds_max
         found = await self._workers.run(config.review_seconds_max, find_endings, records)
         judged = []

@@ -1,6 +1,7 @@
 """MatchService: the calls of the contract, each a line to the part that does the work."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import grpc
@@ -12,13 +13,13 @@ from durak.v1.match_service_pb2 import DESCRIPTOR
 from service.matches import requests
 from service.matches.commands import Commands
 from service.matches.live_matches import LiveMatches
+from service.matches.lobby import list_matches
 from service.matches.review import Reviews
 from service.matches.session import Session
-from service.matches.watch import Watches
+from service.matches.watch import Watch
 from service.rpc.call import current_call
 from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
-from service.rpc.page_tokens import make_token, read_token
 
 Context = aio.ServicerContext[Any, Any]
 
@@ -30,7 +31,6 @@ class MatchService(api_grpc.MatchServiceServicer):
         self,
         matches: LiveMatches,
         commands: Commands,
-        watches: Watches,
         reviews: Reviews,
         limits: Limits,
         failed_calls: FailedCalls,
@@ -38,7 +38,6 @@ class MatchService(api_grpc.MatchServiceServicer):
         """Serve these matches; see engine.py."""
         self._matches = matches
         self._commands = commands
-        self._watches = watches
         self._reviews = reviews
         self._limits = limits
         self._failed_calls = failed_calls
@@ -91,30 +90,17 @@ class MatchService(api_grpc.MatchServiceServicer):
     async def GetMatch(
         self, request: api.GetMatchRequest, context: Context
     ) -> api.GetMatchResponse:
-        """The table as the caller sees it, newest state of the log."""
+        """Return the table as the caller sees it, in the newest state of the log."""
         live = self._matches.get(requests.get_match(request))
         player_id = current_call().caller.subject
-        return api.GetMatchResponse(view=await live.submit(lambda: live.look(player_id)))
+        return api.GetMatchResponse(view=await live.submit(partial(live.view, player_id)))
 
     async def ListMatches(
         self, request: api.ListMatchesRequest, context: Context
     ) -> api.ListMatchesResponse:
-        """A page of matches, newest first."""
-        size = requests.list_matches(request)
+        """Return a page of matches, newest first."""
         caller_id = current_call().caller.subject
-        after = read_token(request, caller_id)
-        rows = await self._matches.store.lobby.list_matches(
-            statuses=[request.phase] if request.phase else None,
-            player=caller_id if request.mine else None,
-            after=after,
-            limit=size + 1,  # one more tells whether there is another page
-        )
-        page = rows[:size]
-        more = len(rows) > size
-        return api.ListMatchesResponse(
-            matches=[api.MatchSummary.FromString(row.summary) for row in page],
-            next_page_token=make_token(page[-1], request, caller_id) if more else "",
-        )
+        return await list_matches(self._matches.context.store, request, caller_id)
 
     async def ReviewMatch(
         self, request: api.ReviewMatchRequest, context: Context
@@ -129,7 +115,8 @@ class MatchService(api_grpc.MatchServiceServicer):
     ) -> None:
         """Send the events of a match, those to come included, already serialized."""
         match_id = requests.watch_match(request)
-        watch = self._watches.watch(
+        watch = Watch(
+            self._matches,
             current_call().caller,
             match_id,
             request.after_version,
@@ -143,7 +130,7 @@ class MatchService(api_grpc.MatchServiceServicer):
     ) -> None:
         """Commands and watches on one stream, both ways serialized."""
         call = current_call()
-        session = Session(self._commands, self._watches, self._limits, self._failed_calls, call)
+        session = Session(self._commands, self._matches, self._limits, self._failed_calls, call)
         await _open(context)
         await session.run(request_iterator, context.write)
 

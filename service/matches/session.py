@@ -25,7 +25,8 @@ from durak.v1.match_service_pb2 import (
 from durak.v1.table_pb2 import TableView
 from service.matches import requests
 from service.matches.commands import Answer, Commands
-from service.matches.watch import Watch, Watches
+from service.matches.live_matches import LiveMatches
+from service.matches.watch import Watch
 from service.rpc.call import Call
 from service.rpc.errors import FailedCalls, Refused, refuse
 from service.rpc.limits import Limits
@@ -57,17 +58,17 @@ class Session:
     def __init__(
         self,
         commands: Commands,
-        watches: Watches,
+        matches: LiveMatches,
         limits: Limits,
         failed_calls: FailedCalls,
         call: Call,
     ) -> None:
-        """Take commands to `commands` and watches to `watches`, for the caller of `call`."""
+        """Send the commands to `commands` and watch `matches` for the caller of `call`."""
         self._commands = commands
-        self._watches = watches
+        self._matches = matches
         self._limits = limits
         self._failed_calls = failed_calls
-        self._requests_limit = watches.config.session_requests_max
+        self._requests_limit = matches.context.config.session_requests_max
         self._pause_seconds = min(limits.interval_seconds, _LONGEST_PAUSE_SECONDS)
         self._call = call
         self._out: deque[tuple[bytes, bool]] = deque()  # messages, and whether each is an answer
@@ -193,7 +194,8 @@ class Session:
         if request_id in self._open:
             raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
         asked = request.watch
-        watch = self._watches.watch(
+        watch = Watch(
+            self._matches,
             self._call.caller,
             match_id,
             asked.after_version,

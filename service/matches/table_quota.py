@@ -1,4 +1,4 @@
-"""Tables that a player has opened and that wait for others: so many and no more."""
+"""Limits how many waiting tables a player may have opened (TOO_MANY_TABLES)."""
 
 import asyncio
 from weakref import WeakValueDictionary
@@ -10,35 +10,39 @@ from durak.v1.table_pb2 import PHASE_WAITING
 from eventstore import EventStore
 
 
-class Openings:
-    """Counts the waiting tables of each player, in the lobby, which all replicas share.
+class TableQuota:
+    """Counts the waiting tables of each player in the lobby, which all replicas share.
 
-    A table counts for the player whose command opened it. That is the owner, but for a rematch it
-    is the first to call: counted for the owner, it would use up what the owner may open, and an
-    owner with many tables would keep others from playing again; not counted, two players could
-    fill the lobby with rematches of matches that they gave up at once.
+    A table counts for the player whose command opened it. That is the owner, except for a rematch:
+    there it is the first player to ask for it. Counting a rematch for the owner would let others
+    use up the owner's quota, and an owner with many tables would keep others from playing again.
+    Not counting it would let two players fill the lobby with rematches of abandoned matches.
     """
 
-    def __init__(self, store: EventStore, limit: int) -> None:
-        """Let each player have `limit` tables in this store that wait."""
+    def __init__(self, store: EventStore, tables_max: int) -> None:
+        """Let each player have `tables_max` waiting tables in this store."""
         self._store = store
-        self._limit = limit
+        self._tables_max = tables_max
         self._turns = WeakValueDictionary[str, asyncio.Lock]()
 
     def turn(self, player_id: str) -> asyncio.Lock:
-        """To be held while a player opens a table: what was let in before is then in the lobby."""
+        """Return the lock to hold while a player opens a table.
+
+        The tables that the player opened before are then in the lobby and are counted.
+        """
         return self._turns.setdefault(player_id, asyncio.Lock())
 
     async def refusal(self, player_id: str, opening: Outcome | Refusal) -> Refusal | None:
-        """Why the player may not open this table, if so.
+        """Return why the player may not open the table of this outcome, or None.
 
-        A table that is dealt at once does not wait, and is always let in.
+        A table that is dealt at once does not wait, so it is always accepted.
         """
         if isinstance(opening, Refusal) or opening.after.phase != PHASE_WAITING:
             return None
+        tables_max = self._tables_max
         waiting = await self._store.lobby.count_opened(
-            player_id, status=PHASE_WAITING, limit=self._limit
+            player_id, status=PHASE_WAITING, limit=tables_max
         )
-        if waiting < self._limit:
+        if waiting < tables_max:
             return None
         return Refusal(reasons.ERROR_REASON_TOO_MANY_TABLES, metadata={"quota": "tables"})

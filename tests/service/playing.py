@@ -28,7 +28,6 @@ from eventstore import EventStore, verify_chain
 from eventstore import Limits as StoreLimits
 from service.config import Config
 from service.engine import Engine
-from service.matches.live_matches import system_now_us
 from service.matches.servicer import add_to_server
 from service.rpc.authentication import Authenticator
 from service.rpc.errors import FailedCalls
@@ -37,6 +36,7 @@ from service.rpc.limits import Limits
 from service.rpc.telemetry import open_telemetry
 from service.rpc.token_keys import DevelopmentKey
 from service.standings.servicer import StandingsService
+from service.times import system_now_us
 from service.wallet.servicer import WalletService
 
 KEY = DevelopmentKey(Ed25519PrivateKey.generate())
@@ -103,7 +103,7 @@ class Replica:
     async def die(self) -> None:
         """Fall silent in the middle of whatever was going on; its timers and bots are gone."""
         self._is_stopped = True
-        self.engine.sweeper.close()
+        self.engine.clock.close()
         await self.server.stop(None)
         await self.engine.stop()
 

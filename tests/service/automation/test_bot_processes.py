@@ -65,7 +65,7 @@ async def test_a_bot_that_gets_no_thought_moves_as_a_normal_one(playing: Playing
     async for _ in rest_of(ann.watch(match_id)):
         pass
     assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
-    counters = replica.engine.matches.counters
+    counters = replica.engine.matches.context.counters
     assert counters.bot_moves_fallback == counters.bot_moves
 
 
@@ -116,7 +116,7 @@ async def test_commands_are_as_quick_beside_fifty_hard_bots(playing: Playing) ->
     await commands_ms(players, 20)
     alone = await commands_ms(players, 100)
     tables = [await hard_table(players[0]) for _ in range(25)]
-    counters = replica.engine.matches.counters
+    counters = replica.engine.matches.context.counters
     await until(lambda: counters.bot_moves > 0)
     beside = []
     for _ in range(3):  # of which the least counts: the machine may be busy with other things

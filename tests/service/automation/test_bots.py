@@ -61,7 +61,7 @@ async def test_R14_2_bots_alone_play_a_match_to_its_end(playing: Playing, seats:
     assert not any(record.actor_id or record.request_id for record in moves)
     assert not any(record.event.HasField("timed_out") for record in records)
     deeds = {record.event_time.ToNanoseconds() for record in moves}
-    assert replica.engine.matches.counters.bot_moves == len(deeds)
+    assert replica.engine.matches.context.counters.bot_moves == len(deeds)
 
 
 async def test_R14_3_normal_bots_play_a_match_to_its_end(playing: Playing) -> None:
@@ -85,7 +85,7 @@ async def test_R14_4_hard_bots_play_a_match_to_its_end(
         await ann.seat_bot(match_id, level=BotLevel.BOT_LEVEL_HARD)
     await to_the_end(ann.watch(match_id))
     assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
-    assert not replica.engine.matches.counters.bot_moves_fallback
+    assert not replica.engine.matches.context.counters.bot_moves_fallback
 
 
 async def test_a_person_plays_against_bots(playing: Playing) -> None:
@@ -140,7 +140,7 @@ async def test_several_replicas_move_each_bot_once(playing: Playing) -> None:
 
     async def sweep() -> None:
         while not ended.done():
-            await asyncio.gather(*(replica.engine.sweeper.sweep() for replica in replicas))
+            await asyncio.gather(*(replica.engine.clock.scan() for replica in replicas))
 
     ended = asyncio.gather(*(to_the_end(watch) for watch in watches))
     await sweep()
@@ -162,8 +162,9 @@ async def test_R14_1_a_bot_knows_what_its_seat_was_shown(playing: Playing) -> No
     live = replica.engine.matches.get(UUID(match_id).bytes)
     records = await log_of(replica.store, match_id)
     trump_card = live.match.trump_card
-    assert live.history(1) == [redact(record.event, 1, trump_card) for record in records]
-    assert set(live.history(1)[3].dealt.hands[0].cards) <= {0, trump_card}
+    shown = replica.engine.histories.shown_to(live.match_id, 1, trump_card)
+    assert shown == [redact(record.event, 1, trump_card) for record in records]
+    assert set(shown[3].dealt.hands[0].cards) <= {0, trump_card}
 
 
 async def test_the_seed_of_a_bot_is_hidden(playing: Playing) -> None:

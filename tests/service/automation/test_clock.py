@@ -88,7 +88,7 @@ async def test_R10_3_two_replicas_see_each_deadline_act_once(playing: Playing) -
     assert check_timeouts(records, 1) >= 3
     assert records[-2].event.left.reason == LeftReason.LEFT_REASON_TIMEOUTS
     assert records[-1].event.finished.outcome == Outcome.OUTCOME_ABANDONED
-    assert sum(replica.engine.matches.counters.timeouts for replica in replicas) == (
+    assert sum(replica.engine.matches.context.counters.timeouts for replica in replicas) == (
         sum(record.event.HasField("timed_out") for record in records)
     )
 
@@ -125,7 +125,7 @@ async def test_a_deadline_acts_once_when_all_replicas_search_at_once(playing: Pl
     players = [await playing.player(replicas[0], name) for name in ("ann", "bob")]
     tables = [await seated(players, TIMED) for _ in range(5)]
     clock.advance(3)
-    found = await asyncio.gather(*(replica.engine.sweeper.sweep() for replica in replicas))
+    found = await asyncio.gather(*(replica.engine.clock.scan() for replica in replicas))
     assert found == [5, 5, 5]
     for match_id in tables:
         records = await log_of(replicas[0].store, match_id)
@@ -140,12 +140,12 @@ async def test_R10_8_a_table_that_does_not_fill_is_cancelled(playing: Playing) -
     match_id = (await ann.open(UNTIMED)).match_id
     await ann.sit(match_id)
     clock.advance(DAY_S - 60)
-    assert await replica.engine.sweeper.sweep() == 0
+    assert await replica.engine.clock.scan() == 0
     clock.advance(120)
-    assert await replica.engine.sweeper.sweep() == 1
+    assert await replica.engine.clock.scan() == 1
     view = await ann.get(match_id)
     assert view.result.outcome == Outcome.OUTCOME_CANCELLED
-    assert await replica.engine.sweeper.sweep() == 0
+    assert await replica.engine.clock.scan() == 0
 
 
 async def test_R10_8_who_keeps_all_waiting_for_a_day_has_left(playing: Playing) -> None:
@@ -158,11 +158,11 @@ async def test_R10_8_who_keeps_all_waiting_for_a_day_has_left(playing: Playing) 
     await leader.play(match_id, easy_move(await leader.get(match_id)))
     clock.advance(120)
     # The time in the log is that of the deal; the search looks, and puts it off.
-    assert await replica.engine.sweeper.sweep() == 1
+    assert await replica.engine.clock.scan() == 1
     assert (await leader.get(match_id)).phase == Phase.PHASE_PLAYING
-    assert await replica.engine.sweeper.sweep() == 0
+    assert await replica.engine.clock.scan() == 0
     clock.advance(DAY_S)
-    assert await replica.engine.sweeper.sweep() == 1
+    assert await replica.engine.clock.scan() == 1
     records = await log_of(replica.store, match_id)
     assert records[-2].event.left.reason == LeftReason.LEFT_REASON_IDLE
     assert records[-2].event.left.seat != players.index(leader)
@@ -176,11 +176,11 @@ async def test_an_ended_match_is_due_no_more(playing: Playing) -> None:
     live = replica.engine.matches.get(UUID(match_id).bytes)
     for _ in range(40):
         clock.advance(3)
-        await replica.engine.sweeper.sweep()
+        await replica.engine.clock.scan()
         if live.match.phase == Phase.PHASE_ENDED:
             break
     else:
         pytest.fail("three timeouts in a row did not end the match")
     far = datetime.now(UTC) + timedelta(days=400)
     assert await replica.store.read_due(far, 10) == []
-    await until(lambda: live.timer is None)
+    await until(lambda: live.match_id not in replica.engine.clock.timers)

@@ -76,7 +76,7 @@ async def test_two_replicas_racing_on_one_match_lose_and_double_nothing(playing:
     assert len(records) == 1 + acknowledged
     commands = [(record.actor_id, record.request_id) for record in records]
     assert len(set(commands)) == len(commands)
-    assert sum(replica.engine.matches.counters.conflicts for replica in replicas) > 0
+    assert sum(replica.engine.matches.context.counters.conflicts for replica in replicas) > 0
 
 
 async def test_one_request_sent_to_two_replicas_acts_once(playing: Playing) -> None:
@@ -224,7 +224,7 @@ async def test_a_command_is_given_up_when_the_match_never_stands_still(playing: 
     async with refused(reasons.ERROR_REASON_CONTENTION):
         await ann.sit(match_id)
     wire.before_request = None
-    assert replica.engine.matches.counters.conflicts == 3
+    assert replica.engine.matches.context.counters.conflicts == 3
     await ann.sit(match_id)
     records = await log_of(rival.store, match_id)
     seats_taken = [record.event.seat_taken.player_id for record in records]

@@ -309,7 +309,7 @@ async def test_a_slow_reader_loses_its_watches_one_by_one(playing: Playing) -> N
     watch = watch_of(match_id, views=True)
     await call.write(PlaySessionRequest(watch=watch))
     assert (await call.read()).watch.HasField("event")
-    while not replica.engine.matches.counters.slow_watches:
+    while not replica.engine.matches.context.counters.slow_watches:
         seed = b"x" * 64
         sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id(), client_seed=seed)
         await bob.call("TakeSeat", sit)
@@ -342,6 +342,6 @@ async def test_a_client_that_dies_leaves_nothing_behind(playing: Playing) -> Non
     assert replica.limits.watches == 10
     await wire.close()
     await until(lambda: replica.limits.watches == 0)
-    assert not replica.engine.matches.get(bytes.fromhex(match_id.replace("-", ""))).watches
+    assert not replica.engine.matches.get(bytes.fromhex(match_id.replace("-", ""))).listeners
     await asyncio.gather(*(session.reading for session in sessions), return_exceptions=True)
     await channel.close()

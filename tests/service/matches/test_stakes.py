@@ -320,7 +320,7 @@ async def test_R10_8_R12_5_the_clock_gives_the_stakes_back_too(playing: Playing)
     match_id = (await players[0].open(staked())).match_id
     await players[1].sit(match_id)
     clock.advance(86_400 + 60)
-    await asyncio.gather(*(replica.engine.sweeper.sweep() for replica in replicas))
+    await asyncio.gather(*(replica.engine.clock.scan() for replica in replicas))
     view = await players[0].get(match_id)
     assert view.result.outcome == Outcome.OUTCOME_CANCELLED
     assert await balances(replicas[0].store, players[1:]) == [(1000, 0)]

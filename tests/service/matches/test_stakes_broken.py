@@ -20,7 +20,7 @@ from durak.v1.table_pb2 import TableView
 from eventstore import EventStore
 from eventstore import Limits as StoreLimits
 from service.config import Config
-from service.matches.live_matches import system_now_us
+from service.times import system_now_us
 from tests.conftest import Database
 from tests.service.matches.test_stakes import balances, staked
 from tests.service.playing import Player, Playing, Replica, log_of, new_id, playing, reason_of

@@ -20,7 +20,7 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Record
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase
-from service.matches.watch import Change
+from service.matches.changes import EventMessage
 from tests.service.playing import (
     DEADLINE_S,
     Player,
@@ -211,12 +211,12 @@ async def test_a_slow_watcher_is_cut_off_and_can_resume(playing: Playing) -> Non
     live = replica.engine.matches.get(UUID(match_id).bytes)
     big = b"x" * 64
     # Nothing is read from here on, until the transport takes no more and the queue is full.
-    while live.watches:
+    while live.listeners:
         sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id(), client_seed=big)
         await ann.call("TakeSeat", sit)
         leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
         await ann.call("LeaveMatch", leave)
-    assert replica.engine.matches.counters.slow_watches == 1
+    assert replica.engine.matches.context.counters.slow_watches == 1
     seen = [1]
     async with refused(reasons.ERROR_REASON_SLOW_WATCHER):
         async for message in rest_of(watch):
@@ -255,7 +255,7 @@ async def test_abandoned_watches_leave_nothing_behind(playing: Playing) -> None:
         assert replica.limits.watches == count
         await wire.close()  # the client is gone, and has cancelled nothing
         await until(lambda: replica.limits.watches == 0)
-        assert not live.watches
+        assert not live.listeners
         assert live.pins == 0
         for watch in watches:
             with suppress(aio.AioRpcError, asyncio.CancelledError):
@@ -291,7 +291,7 @@ async def test_an_event_is_serialized_once_for_all_who_see_the_same(playing: Pla
     records = await log_of(replica.store, match_id)
     trump_card = records[-1].event.dealt.trump_card
     for record in records:
-        change = Change(record, trump_card)
+        change = EventMessage(record, trump_card)
         assert change.encoded(None) is change.encoded(None)
         same = change.encoded(0) is change.encoded(1)
         assert same == (record.event.WhichOneof("kind") == "seat_taken")

@@ -16,10 +16,9 @@ from durak.v1.standings_service_pb2_grpc import StandingsServiceStub
 from durak.v1.table_pb2 import TableView
 from eventstore import EventStore, LobbyRow
 from eventstore.read_models.standings import PlayerNumbers, SeatStanding, StandingsUpdate
-from service.matches.live_match import to_datetime
-from service.matches.live_matches import system_now_us
 from service.rpc.page_tokens import seal
 from service.standings.scorekeeper import day_of
+from service.times import system_now_us, to_datetime
 from tests.eventstore.support import Writer
 from tests.service.playing import (
     DEADLINE_S,

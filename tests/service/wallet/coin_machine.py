@@ -239,7 +239,7 @@ class House:
 
         async def sweep() -> None:
             found = await asyncio.gather(
-                *(lease.replica.engine.sweeper.sweep() for lease in self._leases),
+                *(lease.replica.engine.clock.scan() for lease in self._leases),
                 return_exceptions=True,
             )
             assert all(isinstance(one, int | StoreError) for one in found), found

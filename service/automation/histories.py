@@ -1,0 +1,50 @@
+"""Histories: the events so far of the live matches with bots, as each bot may see them."""
+
+from domain.cards import Card
+from domain.match.view import redact
+from durak.v1.events_pb2 import Event
+from durak.v1.table_pb2 import PHASE_WAITING
+from service.matches.changes import Change
+
+
+class _History:
+    """The events of one match, and for each bot those that it was shown, redacted."""
+
+    __slots__ = ("events", "shown")
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.shown: dict[int, list[Event]] = {}
+
+
+class Histories:
+    """Follows the changes of all live matches. Keeps the events where bots sit or may still sit."""
+
+    def __init__(self) -> None:
+        """Start with no match: its changes come from the first event on when it is read."""
+        self._by_match: dict[bytes, _History] = {}
+
+    def changed(self, change: Change) -> None:
+        """Add the events of a change."""
+        match = change.match
+        if not match.table.has_bots and match.phase != PHASE_WAITING:
+            self._by_match.pop(match.match_id, None)
+            return
+        if change.records[0].version == 1:  # it is read anew after it was dropped
+            self._by_match[match.match_id] = _History()
+        events = self._by_match[match.match_id].events
+        events.extend(record.event for record in change.records)
+
+    def evicted(self, match_id: bytes) -> None:
+        """Drop the events of a match that is no longer live."""
+        self._by_match.pop(match_id, None)
+
+    def shown_to(self, match_id: bytes, seat: int, trump_card: Card) -> list[Event]:
+        """Return all events so far of a live match as the bot on a seat may see them.
+
+        `trump_card` is as in `redact`. The list grows with the match: do not change it.
+        """
+        history = self._by_match[match_id]
+        shown = history.shown.setdefault(seat, [])
+        shown.extend(redact(event, seat, trump_card) for event in history.events[len(shown) :])
+        return shown

@@ -1,0 +1,56 @@
+"""The lobby: the row that lists show of each match, and pages of these rows."""
+
+from typing import Final
+
+from domain.match.fold import Match
+from domain.match.view import match_summary
+from durak.v1 import match_service_pb2 as api
+from durak.v1.events_pb2 import Event
+from durak.v1.table_pb2 import PHASE_ENDED
+from eventstore import EventStore, LobbyRow
+from service.matches import requests
+from service.rpc.page_tokens import make_token, read_token
+from service.times import to_datetime
+
+_LISTED: Final = frozenset({"table_opened", "seat_taken", "seat_vacated", "dealt", "finished"})
+
+
+def changes_row(events: list[Event]) -> bool:
+    """Whether these events change what lists show: phase or seats."""
+    return not _LISTED.isdisjoint([event.WhichOneof("kind") for event in events])
+
+
+def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
+    """Return what lists of matches, and the standings of ended ones, need of a match.
+
+    `opened_by` is the actor of its first record. It is needed for the first row of a match only,
+    and for rows that are rebuilt.
+    """
+    players = [seat.player_id for seat in match.table.seats if seat is not None and not seat.is_bot]
+    return LobbyRow(
+        status=match.phase,
+        opened_at=to_datetime(match.opened_us),
+        summary=match_summary(match).SerializeToString(),
+        players=tuple(players),
+        ended_at=to_datetime(match.time_us) if match.phase == PHASE_ENDED else None,
+        opened_by=opened_by,
+    )
+
+
+async def list_matches(
+    store: EventStore, request: api.ListMatchesRequest, caller_id: str
+) -> api.ListMatchesResponse:
+    """Return a page of matches, newest first. Raises Refused MALFORMED_FIELD."""
+    size = requests.list_matches(request)
+    rows = await store.lobby.list_matches(
+        statuses=[request.phase] if request.phase else None,
+        player=caller_id if request.mine else None,
+        after=read_token(request, caller_id),
+        limit=size + 1,  # one more shows whether there is another page
+    )
+    page = rows[:size]
+    has_more = len(rows) > size
+    return api.ListMatchesResponse(
+        matches=[api.MatchSummary.FromString(row.summary) for row in page],
+        next_page_token=make_token(page[-1], request, caller_id) if has_more else "",
+    )

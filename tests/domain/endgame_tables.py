@@ -1,13 +1,14 @@
-"""Endings: tables that legal play brings to a position with an empty stock.
+"""Tables that legal play brings to given hands with an empty stock.
 
-`ending` works backwards from the hands that are wanted. Short bouts undo to a deal:
+`endgame_table` works backwards from the wanted hands. It undoes short bouts until the hands are a
+deal:
 
-- one or two cards beaten: the attacker had them, the defender had those that beat them, and all
-  went to the discard pile; the defender attacks next (R7.1);
-- a card taken: the attacker had it, the defender has it now, and is passed over (R7.2).
+- one or two cards are beaten: the attacker held them, the defender held the cards that beat them,
+  all are discarded, and the defender attacks next (R7.1);
+- a card is taken: the attacker held it, the defender holds it now and is skipped (R7.2).
 
-While the stock lasts one card is beaten in every bout, and the attacker and the defender each draw
-one. Then the moves are played forwards, by the rules, on a table dealt that way.
+While the stock lasts one card is beaten in every bout, and the attacker and the defender draw one
+card each. Then the bouts are played forwards by the rules, on a table with that deal.
 """
 
 from __future__ import annotations
@@ -21,20 +22,22 @@ from domain.cards import BEATERS, BIT_OF, RANK_OF, SUIT_OF, Card, card_name, dec
 from tests.domain.tables import LETTERS, Table, cards, dealt, names
 
 HAND = 6
-MOST_CARDS = 8  # in a hand on the way to an ending
+HAND_CARDS_MAX = 8  # in a hand before the endgame
 
 
 class Bout(NamedTuple):
-    """The attack cards of one attacker, each with what beats it; None: it is taken."""
+    """The attack cards of one attacker, each with the card that beats it, or None if taken."""
 
     attacker: int
     cards: list[tuple[Card, Card | None]]
 
 
-def ending(*hands: str, trump: str, attacker: str = "A", deck: int = 36, **wanted: Any) -> Table:
-    """A table whose stock is empty, whose seats hold these hands, and where ``attacker`` leads.
+def endgame_table(
+    *hands: str, trump: str, attacker: str = "A", deck: int = 36, **wanted: Any
+) -> Table:
+    """A table with an empty stock, these hands, and ``attacker`` to lead.
 
-    ``trump`` is a suit. Every other card is in the discard pile.
+    ``trump`` is a suit. All other cards are in the discard pile.
     """
     wanted_hands = [cards(hand) for hand in hands]
     suit = "♣♦♥♠".index(trump)
@@ -59,7 +62,7 @@ def ending(*hands: str, trump: str, attacker: str = "A", deck: int = 36, **wante
         ]
         assert table.attacker == attacker
         return table
-    raise AssertionError("no way found to this ending")
+    raise AssertionError("no deal was found that leads to these hands")
 
 
 def _play(table: Table, bout: Bout) -> None:
@@ -74,13 +77,13 @@ def _play(table: Table, bout: Bout) -> None:
 def _plan(
     wanted: list[list[Card]], suit: int, attacker: int, deck: int, chance: random.Random
 ) -> tuple[list[list[Card]], list[Card], list[Bout]] | None:
-    """Hands dealt, stock and bouts that lead to the hands wanted; None where chance was against."""
+    """A deal, a stock and bouts that lead to the wanted hands, or None if this try fails."""
     hands = [list(hand) for hand in wanted]
     seats = len(hands)
     held = {card for hand in hands for card in hand}
     pairs = _pairs([card for card in deck_cards(deck) if card not in held], suit, chance)
     bouts: list[Bout] = []
-    for beaten in reversed(_way(tuple(map(len, hands)), attacker)):
+    for beaten in reversed(_bout_sizes(tuple(map(len, hands)), attacker)):
         if beaten:
             attacker, defender = (attacker - 1) % seats, attacker
             laid = _take_pairs(pairs, beaten)
@@ -116,7 +119,7 @@ def _plan(
 
 
 def _take_pairs(pairs: list[tuple[Card, Card]], count: int) -> list[tuple[Card, Card]] | None:
-    """One pair, or two of which the second can be thrown in after the first was beaten."""
+    """One pair, or two pairs of which the second can be thrown in after the first is beaten."""
     if count == 1:
         return [pairs.pop()]
     for first in pairs:
@@ -134,7 +137,7 @@ def _remove(hand: list[Card], card: Card) -> Card:
 
 
 def _pairs(rest: list[Card], suit: int, chance: random.Random) -> list[tuple[Card, Card]]:
-    """The cards by twos, of which the second beats the first."""
+    """The cards in pairs, in which the second card beats the first."""
     pairs = []
     trumps = [card for card in rest if SUIT_OF[card] == suit]
     for plain in range(4):
@@ -150,8 +153,8 @@ def _pairs(rest: list[Card], suit: int, chance: random.Random) -> list[tuple[Car
     return pairs
 
 
-def _way(sizes: tuple[int, ...], attacker: int) -> list[int]:
-    """The shortest way from full hands to these sizes: for each bout, how many cards are beaten."""
+def _bout_sizes(sizes: tuple[int, ...], attacker: int) -> list[int]:
+    """The fewest bouts from full hands to these sizes, as the number of beaten cards of each."""
     seats = len(sizes)
     start = (sizes, attacker)
     seen: dict[tuple[tuple[int, ...], int], list[int]] = {start: []}
@@ -160,22 +163,22 @@ def _way(sizes: tuple[int, ...], attacker: int) -> list[int]:
         here = queue.popleft()
         if here[0] == (HAND,) * seats:
             return seen[here]
-        for beaten, before in _before(*here):
+        for beaten, before in _earlier(*here):
             if before not in seen:
                 seen[before] = [beaten, *seen[here]]
                 queue.append(before)
-    raise AssertionError(f"no way from full hands to hands of {sizes}")
+    raise AssertionError(f"no bouts lead from full hands to hands of {sizes}")
 
 
-def _before(
+def _earlier(
     sizes: tuple[int, ...], attacker: int
 ) -> Iterator[tuple[int, tuple[tuple[int, ...], int]]]:
-    """The bouts that can have led here."""
+    """The bouts that can lead here, with the sizes and the attacker before each."""
     seats = len(sizes)
     for beaten, back in ((1, 1), (2, 1), (0, 2)):
         earlier, defender = (attacker - back) % seats, (attacker - back + 1) % seats
         before = list(sizes)
         before[earlier] += beaten or 1
         before[defender] += beaten or -1
-        if min(before) >= 1 and max(before) <= MOST_CARDS:
+        if min(before) >= 1 and max(before) <= HAND_CARDS_MAX:
             yield beaten, (tuple(before), earlier)

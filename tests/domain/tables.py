@@ -1,6 +1,6 @@
-"""A table of the tests: set up by events alone, moved by moves in words.
+"""A table for tests: set up by events alone and moved by moves in words.
 
-Seats are letters, clockwise from A; cards are written as people write them. A test deals what it
+Seats are letters, clockwise from A. Cards are in their written form. A test deals the hands that it
 needs and then plays:
 
 >>> table = dealt("6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♠ 8♠ 6♣ 7♣ 8♣ 9♣", trump="A♠")
@@ -10,7 +10,7 @@ needs and then plays:
 >>> table.attacker, table.hand("A")
 ('B', '10♣ 7♥ 8♥ 9♥ 10♥ 6♠')
 
-Every event that a table makes is stored as a record, folded, and checked for lost or doubled cards.
+Every event is stored as a record, folded, and checked for lost or duplicate cards.
 """
 
 import re
@@ -32,22 +32,15 @@ from domain.match.commands import (
 )
 from domain.match.decide import decide
 from domain.match.fold import Match
-from domain.match.move_messages import pass_turn
+from domain.match.move_messages import attack, challenge, defend, pass_turn, take, transfer
 from domain.match.outcome import Outcome
 from domain.match.refusal import Refusal
-from domain.match.view import timestamp
+from domain.match.view import redact, table_view, timestamp
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Dealt, DealtHand, Event, Finished, Record
 from durak.v1.events_pb2 import Outcome as Ending
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
-from durak.v1.table_pb2 import (
-    AttackMove,
-    ChallengeMove,
-    DefendMove,
-    Move,
-    TakeMove,
-    TransferMove,
-)
+from durak.v1.table_pb2 import Move, TableView
 
 LETTERS = "ABCDEF"
 MATCH_ID = uuid.UUID("8c5e3b1e-6f0a-4c53-9d0f-000000000001").bytes
@@ -56,11 +49,11 @@ IDLE_LIMIT_SECONDS = 86_400
 START_US = 1_790_000_000_000_000
 
 PASS = pass_turn()
-TAKE = Move(take=TakeMove())
+TAKE = take()
 
 
 def settings(**wanted: Any) -> Settings:
-    """Settings with the values of a plain podkidnoy table where nothing else is wanted."""
+    """Settings of a plain podkidnoy table, except for the given values."""
     plain: dict[str, Any] = {
         "deck": Deck.DECK_36,
         "seats": 2,
@@ -76,7 +69,7 @@ def cards(words: str) -> list[Card]:
 
 
 def names(of: Iterable[Card]) -> str:
-    """The opposite of `cards`."""
+    """The inverse of `cards`."""
     return " ".join(card_name(card) for card in of)
 
 
@@ -88,14 +81,14 @@ def move_of(match: Match, words: str) -> Move:
     if words == "take":
         return TAKE
     if verb == "transfer":
-        return Move(transfer=TransferMove(card=CARD_BY_NAME[rest]))
+        return transfer(CARD_BY_NAME[rest])
     if verb == "challenge":
         _, version = match.laid[CARD_BY_NAME[rest]]
-        return Move(challenge=ChallengeMove(play_version=version))
+        return challenge(version)
     if beats := re.fullmatch(r"(\S+) beats (\S+)", words):
         card, target = (CARD_BY_NAME[word] for word in beats.groups())
-        return Move(defend=DefendMove(attack_card=target, card=card))
-    return Move(attack=AttackMove(card=CARD_BY_NAME[words]))
+        return defend(target, card)
+    return attack(CARD_BY_NAME[words])
 
 
 def sitting(seat: int) -> Actor:
@@ -126,14 +119,14 @@ class Table:
             assert_every_card_in_one_place(self.match)
         return events
 
-    # --- doing ---------------------------------------------------------------------------------
+    # --- actions -------------------------------------------------------------------------------
 
     def perform(self, actor: Actor, command: Command) -> Sequence[Event]:
         """Store what a command makes; it must be accepted."""
         return self.store(accepted(decide(self.match, actor, command)))
 
     def play(self, *moves: str) -> Sequence[Event]:
-        """Make moves, each as ``"A: 6♥"``; gives the events of the last one."""
+        """Make moves such as ``"A: 6♥"``. Return the events of the last one."""
         events: Sequence[Event] = []
         for words in moves:
             outcome = self._decide(words)
@@ -142,7 +135,7 @@ class Table:
         return events
 
     def refused(self, words: str) -> str:
-        """Try a move that must be refused; gives ``"REASON clause"``."""
+        """Try a move that must be refused. Return ``"REASON clause"``."""
         outcome = self._decide(words)
         assert isinstance(outcome, Refusal), f"{words} was accepted"
         return refused(outcome)
@@ -153,7 +146,7 @@ class Table:
         return decide(self.match, sitting(LETTERS.index(letter)), command)
 
     def pass_all(self) -> Sequence[Event]:
-        """Everybody whose pass is awaited passes."""
+        """Pass for every seat that the bout waits for."""
         events: Sequence[Event] = []
         match = self.match
         bout = match.bout
@@ -162,14 +155,20 @@ class Table:
         return events
 
     def wait(self, seconds: float) -> Sequence[Event]:
-        """Let time pass, and the server act once for whoever is due."""
+        """Let time pass, and let the server act once for the seat on the clock."""
         self.now_us += round(seconds * 1_000_000)
         return self.perform(CLOCK, TimeOut(self.now_us))
 
-    # --- looking -------------------------------------------------------------------------------
+    # --- queries -------------------------------------------------------------------------------
+
+    def shown_to(self, seat: int) -> tuple[TableView, list[Event]]:
+        """The view of a seat and all events as they are shown to it."""
+        trump_card = self.match.trump_card
+        shown = [redact(record.event, seat, trump_card) for record in self.records]
+        return table_view(self.match, seat), shown
 
     def hand(self, letter: str) -> str:
-        """The hand of a seat, by rising card number."""
+        """The hand of a seat, in ascending order."""
         return names(cards_in(self.match.hands[LETTERS.index(letter)]))
 
     @property
@@ -247,14 +246,14 @@ def accepted(outcome: Outcome | Refusal) -> list[Event]:
 
 
 def opened(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
-    """A table that was opened, with nobody at it."""
+    """An open table with all seats free."""
     table = Table()
     table.perform(sitting(0), OpenTable(wanted, server_seed, IDLE_LIMIT_SECONDS))
     return table
 
 
 def full(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
-    """A table with every seat taken, dealt as its seeds say."""
+    """A table with all seats taken, dealt from its seeds."""
     table = opened(wanted, server_seed)
     for seat, letter in enumerate(LETTERS[: wanted.seats]):
         table.perform(sitting(seat), TakeSeat(letter, client_seed=letter.encode()))
@@ -262,16 +261,16 @@ def full(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
 
 
 def dealt(*hands: str, trump: str, stock: str = "", **wanted: Any) -> Table:
-    """A table dealt these hands, six cards each.
+    """A table with these hands dealt, six cards each.
 
-    ``stock`` is the beginning of the stock in drawing order; the rest follows by rising number, and
-    ``trump``, the card turned up, comes last. Where the hands use up the deck, ``trump`` is
-    the last card of the last hand. Who leads is as R3.4 says.
+    ``stock`` is the start of the stock in drawing order. The rest follows in ascending order, and
+    ``trump``, the card turned up, is last. If the hands use up the deck, ``trump`` must be the last
+    card of the last hand. R3.4 decides who leads.
     """
     table = opened(settings(seats=len(hands), **wanted))
     for seat, letter in enumerate(LETTERS[: len(hands)]):
         events = accepted(decide(table.match, sitting(seat), TakeSeat(letter)))
-        table.store(events[:1])  # the seat alone: the deal is ours
+        table.store(events[:1])  # without the deal that follows
     held = [cards(hand) for hand in hands]
     drawn_first = cards(stock)
     turned_up = CARD_BY_NAME[trump]
@@ -299,7 +298,7 @@ def dealt(*hands: str, trump: str, stock: str = "", **wanted: Any) -> Table:
 
 
 def assert_every_card_in_one_place(match: Match) -> None:
-    """All cards of the deck are in exactly one place: hand, table, stock or discard pile."""
+    """Each card of the deck is in exactly one place: hand, table, stock or discard pile."""
     if not match.hands:
         return
     places = [list(cards_in(hand)) for hand in match.hands]

@@ -1,7 +1,7 @@
-"""The bots (R14): they keep to the rules, see what their seat sees, play as their level says.
+"""The bots (R14): they follow the rules, see only what their seat sees, and play to their level.
 
-`DURAK_TEST_BOT_MATCHES` says how many matches each level plays, with no limit on time; the default
-is quick.
+`DURAK_TEST_BOT_MATCHES` is the number of matches that each level plays, without a time limit. The
+default is quick.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from domain.bots.normal import policy_move
 from domain.bots.packed_cards import SAME_RANK, pack_cards, unpack
 from domain.bots.policy import NORMAL
 from domain.cards import CARD_BY_NAME, Card, card_name
-from domain.match.move_messages import attack, challenge
-from domain.match.view import redact, table_view
+from domain.match.move_messages import attack, challenge, list_moves
 from durak.v1.events_pb2 import Dealt, Event, Outcome, Record
 from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import PHASE_PLAYING, Move, TableView
-from tests.domain.random_play import all_settings, dealt_by_seed, moves_in, step
+from tests.domain.random_play import all_settings, dealt_by_seed, step
 from tests.domain.tables import Table, cards, dealt, settings
 
 EASY = BotLevel.BOT_LEVEL_EASY
@@ -36,18 +35,12 @@ MATCHES = os.environ.get("DURAK_TEST_BOT_MATCHES")
 LIMIT_SECONDS = 0 if MATCHES else 120  # 0: none
 
 
-def seen(table: Table, seat: int) -> tuple[TableView, list[Event]]:
-    """What a bot on this seat is given."""
-    match = table.match
-    return table_view(match, seat), [redact(r.event, seat, match.trump_card) for r in table.records]
-
-
 def server_seed(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
-class Listed:
-    """A bot of which every move must be one of those listed for its seat."""
+class LegalBot:
+    """A bot whose moves must all be legal moves of its view."""
 
     def __init__(self, bot: Bot) -> None:
         self.bot = bot
@@ -55,13 +48,13 @@ class Listed:
     def __call__(self, view: TableView, history: Sequence[Event], seed: int) -> Move:
         move = self.bot(view, history, seed)
         challenged = move.challenge.play_version in view.moves.challenge
-        assert move in moves_in(view.moves) or challenged, move
+        assert move in list_moves(view.moves) or challenged, move
         return move
 
 
 @pytest.fixture
-def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hard bot with little thought: the moves are worse, and there is time for more matches."""
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the hard bot a small budget: its moves are worse, and more matches fit into the time."""
     monkeypatch.setattr(hard, "PLAYOUT_BOUTS_MAX", 40)
     monkeypatch.setattr(endgame_play, "POSITIONS_MAX", 300)
 
@@ -70,47 +63,47 @@ def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def some_of(wanted: Sequence[Settings], few: int) -> list[tuple[int, Settings]]:
-    """Numbered settings, ``few`` or as many as the environment asks for, spread evenly."""
+    """Numbered settings, ``few`` or as many as the environment says, spread evenly."""
     count = int(MATCHES) if MATCHES else few
     return [(n, wanted[n * len(wanted) // count % len(wanted)]) for n in range(count)]
 
 
-@pytest.mark.usefixtures("brisk")
+@pytest.mark.usefixtures("small_budget")
 @pytest.mark.timeout(LIMIT_SECONDS)
 @pytest.mark.parametrize(("level", "few"), [(EASY, 60), (NORMAL_LEVEL, 60), (HARD, 6)])
-def test_bots_play_to_the_end_by_listed_moves_in_all_settings(
+def test_bots_play_to_the_end_with_legal_moves_in_all_settings(
     level: BotLevel.ValueType, few: int
 ) -> None:
     for number, wanted in some_of(FREE, few):
-        players = [Listed(BOTS[level])] * wanted.seats
+        players = [LegalBot(BOTS[level])] * wanted.seats
         match = BotMatch(wanted, players, server_seed(number), range(wanted.seats))
         assert match.play().outcome in (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 
 
-@pytest.mark.usefixtures("brisk")
+@pytest.mark.usefixtures("small_budget")
 @pytest.mark.timeout(LIMIT_SECONDS)
 @pytest.mark.parametrize(("level", "few"), [(EASY, 5), (NORMAL_LEVEL, 5), (HARD, 2)])
-def test_R14_5_bots_among_cheats_never_cheat_nor_accuse_the_honest(
+def test_R14_5_bots_never_cheat_and_never_challenge_a_legal_play(
     level: BotLevel.ValueType, few: int
 ) -> None:
-    """Whatever lies on the table, a bot asked for a move gives one of the listed ones."""
+    """The other players cheat at random. The bot's moves are legal for any table."""
     chance = random.Random(level)
     for number, wanted in some_of([wanted for wanted in FREE if wanted.tricky], few):
         table = dealt_by_seed(wanted, number)
         while table.match.phase == PHASE_PLAYING:
             for seat in range(wanted.seats):
                 if table.match.on_clock() >> seat & 1:
-                    move = Listed(BOTS[level])(*seen(table, seat), chance.getrandbits(64))
+                    move = LegalBot(BOTS[level])(*table.shown_to(seat), chance.getrandbits(64))
                     accuses = move.HasField("challenge")
                     assert not accuses or move.challenge.play_version in table.match.cheats
             table.store(step(table, chance))
 
 
-# --- sight --------------------------------------------------------------------------------------
+# --- hidden cards -------------------------------------------------------------------------------
 
 
 def swapped(deal: Dealt, one: Card, other: Card) -> Dealt:
-    """The same deal with two cards in each other's places."""
+    """The same deal with two cards exchanged."""
     places = {one: other, other: one}
     twin = Dealt(trump_card=deal.trump_card, first_attacker=deal.first_attacker)
     twin.hands.extend(deal.hands)
@@ -121,7 +114,7 @@ def swapped(deal: Dealt, one: Card, other: Card) -> Dealt:
 
 
 def with_deal(table: Table, deal: Dealt, upto: int) -> Table:
-    """The same match from another deal: the same commands, drawing what this deal gives."""
+    """The same match from another deal: the same commands, with the draws of this deal."""
     twin = Table()
     for record in table.records[:upto]:
         copy = Record()
@@ -137,12 +130,10 @@ def with_deal(table: Table, deal: Dealt, upto: int) -> Table:
     return twin
 
 
-@pytest.mark.usefixtures("brisk")
+@pytest.mark.usefixtures("small_budget")
 @pytest.mark.parametrize("level", BOTS)
 @pytest.mark.parametrize("seats", [2, 3, 4])
-def test_R14_1_matches_that_differ_in_hidden_cards_get_the_same_move(
-    level: BotLevel.ValueType, seats: int
-) -> None:
+def test_R14_1_hidden_cards_do_not_change_the_move(level: BotLevel.ValueType, seats: int) -> None:
     compared = 0
     for number in range(20):
         wanted = settings(seats=seats, transfer=bool(number % 2), tricky=number % 5 == 0)
@@ -162,16 +153,16 @@ def test_R14_1_matches_that_differ_in_hidden_cards_get_the_same_move(
             continue
         twin = with_deal(table, swapped(deal, held[0], stock[-1]), len(table.records))
         if (twin.match.hands, twin.match.stock) == (match.hands, match.stock):
-            continue  # both cards have come into the same hand
-        view, history = seen(table, seat)
-        assert (view, history) == seen(twin, seat)
-        assert choose_move(level, view, history, 7) == choose_move(level, *seen(twin, seat), 7)
+            continue  # both cards are in the same hand by now
+        view, history = table.shown_to(seat)
+        assert (view, history) == twin.shown_to(seat)
+        assert choose_move(level, view, history, 7) == choose_move(level, *twin.shown_to(seat), 7)
         compared += 1
     assert compared > 5
 
 
 def open_cards(event: Event, seat: int) -> list[Card]:
-    """The cards that an event shows to a seat, the deal of the others and their draws apart."""
+    """The cards that an event shows to a seat. The deal is not considered."""
     match event.WhichOneof("kind"):
         case "attacked":
             return [event.attacked.card]
@@ -185,7 +176,7 @@ def open_cards(event: Event, seat: int) -> list[Card]:
             return []
 
 
-@pytest.mark.usefixtures("brisk")
+@pytest.mark.usefixtures("small_budget")
 @pytest.mark.parametrize("level", BOTS)
 def test_the_same_seed_gives_the_same_match(level: BotLevel.ValueType) -> None:
     players = [BOTS[level], BOTS[EASY]]
@@ -194,14 +185,14 @@ def test_the_same_seed_gives_the_same_match(level: BotLevel.ValueType) -> None:
     assert one.histories == other.histories
 
 
-def test_every_move_is_drawn_from_a_seed_of_its_own() -> None:
+def test_every_move_has_its_own_seed() -> None:
     assert move_seed(1, 10) != move_seed(1, 11) != move_seed(2, 11)
 
 
 # --- tricky tables ------------------------------------------------------------------------------
 
 
-def test_R11_1_illegal_plays_are_seen_from_open_cards() -> None:
+def test_R11_1_illegal_plays_are_found_from_open_cards() -> None:
     tricky = [wanted for wanted in FREE if wanted.tricky]
     chance = random.Random(11)
     found = 0
@@ -212,7 +203,7 @@ def test_R11_1_illegal_plays_are_seen_from_open_cards() -> None:
             for seat in range(wanted.seats):
                 if match.in_play >> seat & 1:
                     others = {v for by, v in match.laid.values() if by != seat}
-                    assert illegal_plays(*seen(table, seat)) == sorted(match.cheats & others)
+                    assert illegal_plays(*table.shown_to(seat)) == sorted(match.cheats & others)
                     found += len(match.cheats & others)
             table.store(step(table, chance))
     assert found > 40
@@ -225,8 +216,8 @@ def cheated_table() -> Table:
     return table
 
 
-def test_R14_5_easy_bots_never_challenge_normal_ones_now_and_then_hard_ones_always() -> None:
-    view, history = seen(cheated_table(), 0)
+def test_R14_5_easy_bots_never_challenge_normal_bots_sometimes_hard_bots_always() -> None:
+    view, history = cheated_table().shown_to(0)
     accused = view.table[0].defence.version
     chosen = {
         level: [choose_move(level, view, history, seed) for seed in range(40)] for level in BOTS
@@ -242,7 +233,7 @@ def test_R14_5_easy_bots_never_challenge_normal_ones_now_and_then_hard_ones_alwa
 
 
 def answer(hand: str, attack: str, stock: int) -> str:
-    """What the normal player beats a spade-trump attack with."""
+    """The card with which the normal bot beats an attack. Spades are trumps."""
     led = pack_cards(cards(attack), SPADES)
     plan = NORMAL.for_stock(stock).defend(
         pack_cards(cards(hand), SPADES), [led], led, SAME_RANK[led]
@@ -250,7 +241,7 @@ def answer(hand: str, attack: str, stock: int) -> str:
     return card_name(unpack(plan[0][1], SPADES)) if plan else "take"
 
 
-def test_R14_3_it_saves_trumps_while_there_is_a_stock() -> None:
+def test_R14_3_the_normal_bot_saves_trumps_while_there_is_a_stock() -> None:
     hand = "A♠ 6♣ 7♣ 8♣ 9♦ 10♦"
     assert answer(hand, "6♥", stock=20) == "take"
     assert answer(hand, "6♥", stock=0) == "A♠"
@@ -267,20 +258,20 @@ def throws(fitting: str, stock: int, *, taking: bool = False, weak: str = "") ->
     return card_name(unpack(card, SPADES)) if card else "pass"
 
 
-def test_R14_3_it_throws_in_low_cards_and_keeps_trumps_while_there_is_a_stock() -> None:
+def test_R14_3_the_normal_bot_throws_in_low_cards_but_no_trumps_while_there_is_a_stock() -> None:
     assert throws("9♣ A♣", stock=20) == "9♣"
     assert throws("9♠", stock=20) == "pass"
     assert throws("9♠", stock=0) == "9♠"
     assert throws("6♠", stock=20, taking=True) == "pass"
 
 
-def test_R14_3_it_throws_in_rather_what_the_defender_seems_to_have_nothing_against() -> None:
+def test_R14_3_the_normal_bot_prefers_to_throw_in_where_the_defender_seems_weak() -> None:
     assert throws("9♣ 9♥", stock=20, weak="9♥") == "9♥"
     assert throws("9♣ 9♥", stock=20, weak="9♣") == "9♣"
 
 
-def test_R14_3_a_trump_spent_on_a_plain_card_tells_of_its_suit() -> None:
+def test_R14_3_a_trump_spent_on_a_plain_card_shows_weakness_in_its_suit() -> None:
     table = dealt("6♠ 7♥ 9♥ 9♣ J♣ Q♣", "7♠ 9♠ 6♣ 7♣ 8♣ 9♦", trump="A♠")
     table.play("A: 7♥", "B: 9♠ beats 7♥")
-    view, _ = seen(table, 0)
+    view, _ = table.shown_to(0)
     assert policy_move(view, NORMAL) == attack(CARD_BY_NAME["9♥"])  # and not 9♣

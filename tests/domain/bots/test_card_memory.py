@@ -1,4 +1,4 @@
-"""What a bot remembers (R14.1, R14.4): every card that was open to its seat, and no other."""
+"""The card memory of bots: every card that was open to the seat, and no other (R14.1, R14.4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from domain.bots.card_memory import CardMemory, remember_cards
 from domain.cards import CARD_BY_NAME, bit, cards_in, mask_of
 from domain.match.fold import Match
-from domain.match.view import redact
 from durak.v1.events_pb2 import Event
 from durak.v1.settings_pb2 import Deck
 from durak.v1.table_pb2 import PHASE_PLAYING
@@ -19,15 +18,14 @@ from tests.domain.tables import LETTERS, Table, cards, dealt, names, settings
 
 def memory_of(table: Table, letter: str) -> CardMemory:
     seat = LETTERS.index(letter)
-    trump_card = table.match.trump_card
-    return remember_cards([redact(r.event, seat, trump_card) for r in table.records], seat)
+    return remember_cards(table.shown_to(seat)[1], seat)
 
 
 def known(memory: CardMemory, letter: str) -> str:
     return names(cards_in(memory.known[LETTERS.index(letter)]))
 
 
-def test_R14_4_what_was_taken_is_known_to_be_in_that_hand() -> None:
+def test_R14_4_taken_cards_are_known_to_be_in_that_hand() -> None:
     table = dealt(
         "6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♣ 7♦ 8♦ 9♦ 10♦ J♦", trump="A♠", stock="J♣ Q♣", deck=Deck.DECK_36
     )
@@ -71,7 +69,7 @@ def missing(memory: CardMemory, letter: str) -> str:
     return names(cards_in(memory.missing[LETTERS.index(letter)]))
 
 
-def test_R14_4_who_takes_a_card_seems_to_be_missing_what_beats_it_plainly() -> None:
+def test_R14_4_a_seat_that_takes_a_card_seems_to_miss_higher_cards_of_its_suit() -> None:
     table = dealt("6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♣ 7♦ 8♦ 9♦ 10♦ J♦", trump="A♠")
     table.play("A: 10♥", "B: take")
     memory = memory_of(table, "A")
@@ -79,31 +77,31 @@ def test_R14_4_who_takes_a_card_seems_to_be_missing_what_beats_it_plainly() -> N
     assert missing(memory, "A") == ""
 
 
-def test_R14_4_who_spends_a_trump_seems_so_too_until_new_cards_come() -> None:
+def test_R14_4_a_seat_that_spends_a_trump_seems_to_miss_the_suit_except_for_new_cards() -> None:
     table = dealt("6♠ 7♥ 9♥ 9♣ J♣ Q♣", "7♠ 9♠ 6♣ 7♣ 8♣ 9♦", trump="A♠")
     table.play("A: Q♣", "B: 9♠ beats Q♣")
     assert missing(memory_of(table, "A"), "B") == "K♣ A♣"
     assert memory_of(table, "A").drawn_since == [0, 0]
     table.play("A: pass")  # both draw a card
-    assert memory_of(table, "A").drawn_since == [0, 1]  # the own one is known
+    assert memory_of(table, "A").drawn_since == [0, 1]  # A knows its own card
     assert memory_of(table, "A").hidden_count(1) == 6
 
 
-def test_R14_4_who_takes_several_cards_may_have_been_able_to_beat_some() -> None:
+def test_R14_4_a_seat_that_takes_several_cards_may_hold_cards_that_beat_some_of_them() -> None:
     table = dealt("6♠ 6♥ 6♦ 8♥ 9♥ 10♥", "7♣ 7♦ 8♦ 9♦ 10♦ J♦", trump="A♠")
     table.play("A: 6♥", "A: 6♦", "B: take")
     assert missing(memory_of(table, "A"), "B") == ""
 
 
-def test_nothing_is_known_before_the_deal() -> None:
+def test_there_is_no_memory_before_the_deal() -> None:
     with pytest.raises(ValueError, match="dealt"):
         remember_cards([Event()], 0)
     with pytest.raises(ValueError, match="dealt"):
         remember_cards([], 0)
 
 
-def assert_true_and_whole(memory: CardMemory, match: Match) -> None:
-    """All that is believed is so, and the unseen cards are as many as there are hidden places."""
+def assert_correct_and_complete(memory: CardMemory, match: Match) -> None:
+    """Everything in the memory is true, and there are as many unseen cards as hidden places."""
     assert memory.known[memory.seat] == match.hands[memory.seat]
     assert memory.hand_sizes == [hand.bit_count() for hand in match.hands]
     assert memory.on_table == match.on_table
@@ -116,7 +114,7 @@ def assert_true_and_whole(memory: CardMemory, match: Match) -> None:
 
 
 @pytest.mark.parametrize("index", range(0, 832, 104))
-def test_memory_is_true_and_whole_at_every_moment_of_random_matches(index: int) -> None:
+def test_the_memory_is_correct_and_complete_throughout_random_matches(index: int) -> None:
     wanted = list(all_settings())[index]
     table = dealt_by_seed(wanted, index)
     chance = random.Random(index)
@@ -124,10 +122,10 @@ def test_memory_is_true_and_whole_at_every_moment_of_random_matches(index: int) 
         table.store(step(table, chance))
         if chance.random() < 0.2:
             seat = chance.randrange(wanted.seats)
-            assert_true_and_whole(memory_of(table, LETTERS[seat]), table.match)
+            assert_correct_and_complete(memory_of(table, LETTERS[seat]), table.match)
 
 
-def test_two_seats_and_an_empty_stock_leave_nothing_open() -> None:
+def test_with_two_seats_and_an_empty_stock_all_cards_are_known() -> None:
     table = dealt_by_seed(settings(), 7)
     chance = random.Random(7)
     while table.match.stock:

@@ -1,4 +1,4 @@
-"""Play-outs: a world that is played to its end goes as a match by the rules does."""
+"""Play-outs: a simulation that is played to its end goes as a match by the rules does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.domain.tables import settings
 
 
 @pytest.mark.parametrize("trump_suit", range(4))
-def test_R1_3_cards_by_strength_beat_what_they_beat(trump_suit: int) -> None:
+def test_R1_3_packed_cards_have_the_same_order_as_cards(trump_suit: int) -> None:
     for card in CARDS:
         bit = pack_cards([card], trump_suit)
         assert unpack(bit, trump_suit) == card
@@ -36,8 +36,8 @@ def normal_player(view: TableView, _: Sequence[Event], __: int) -> Move:
     return policy_move(view, NORMAL)
 
 
-def world_of(match: BotMatch) -> Simulation:
-    """The cards of a match that begins, all open."""
+def simulation_of(match: BotMatch) -> Simulation:
+    """A match just after the deal, with all cards open."""
     state = match.match
     trump_suit = state.trump_suit
     return Simulation(
@@ -53,7 +53,7 @@ def world_of(match: BotMatch) -> Simulation:
 @pytest.mark.parametrize("five_card_opening", [False, True])
 @pytest.mark.parametrize("draw_allowed", [False, True])
 @pytest.mark.parametrize("deck", [Deck.DECK_24, Deck.DECK_36, Deck.DECK_52])
-def test_a_world_of_two_seats_ends_as_the_match_does(
+def test_a_simulation_of_two_seats_ends_like_the_match(
     transfer: bool, five_card_opening: bool, draw_allowed: bool, deck: Deck.ValueType
 ) -> None:
     wanted = settings(
@@ -64,23 +64,23 @@ def test_a_world_of_two_seats_ends_as_the_match_does(
     )
     for number in range(12):
         match = BotMatch(wanted, [normal_player] * 2, number.to_bytes(32, "big"), (1, 2))
-        world = world_of(match)
+        simulation = simulation_of(match)
         result = match.play()
         durak = DRAW if result.outcome == Outcome.OUTCOME_DRAW else result.durak
-        assert world.play_out(NORMAL) == durak
-        assert world.bouts == match.match.bout
+        assert simulation.play_out(NORMAL) == durak
+        assert simulation.bouts == match.match.bout
 
 
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 @pytest.mark.parametrize("throw_in", [1, 2])
-def test_a_world_of_more_seats_loses_no_card_and_ends(seats: int, throw_in: int) -> None:
+def test_a_simulation_of_more_seats_loses_no_card_and_ends(seats: int, throw_in: int) -> None:
     for number in range(12):
         wanted: Settings = settings(seats=seats, throw_in=throw_in, transfer=bool(number % 2))
         match = BotMatch(wanted, [normal_player] * seats, number.to_bytes(32, "big"), range(seats))
-        world = world_of(match)
-        twin = world.copy()
-        durak = world.play_out(NORMAL)
-        assert not world.stock
+        simulation = simulation_of(match)
+        twin = simulation.copy()
+        durak = simulation.play_out(NORMAL)
+        assert not simulation.stock
         if durak != DRAW:
-            assert [seat for seat, hand in enumerate(world.hands) if hand] == [durak]
-        assert twin.play_out(NORMAL) == durak  # the copy is its own, and play is repeatable
+            assert [seat for seat, hand in enumerate(simulation.hands) if hand] == [durak]
+        assert twin.play_out(NORMAL) == durak  # the copy is independent, and play is repeatable

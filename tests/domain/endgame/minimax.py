@@ -1,13 +1,11 @@
-"""A plain minimax of the endgame, straight from RULES R4–R9: no memory, no bit masks, no pruning
-rules of the solver.
+"""A plain minimax of endgames, directly from RULES R4 to R9: no memo, no bit masks, no pruning.
 
-Shares no code with the solver. Cards are (suit, rank) pairs. Both seats may act while unbeaten
-cards lie there: the attacker is asked first, one card at a time, and then the defender must act.
+It shares no code with the solver. Cards are (suit, rank) pairs. While there are unbeaten cards both
+seats may act: the attacker is asked first, one card at a time, and then the defender must act.
 
-Where a bout would begin exactly like an earlier one of the same line with no discard in between,
-the line is a draw: going round for ever ends by R9.5, and a seat that can win at all can win
-without coming back to the same position. With ``counted`` the bouts are counted up to fifty
-instead.
+If a bout starts exactly like an earlier one of the same line with no discard in between, the line
+is a draw: endless repetition ends by R9.5, and a seat that can win at all can win without repeating
+a position. With ``counted`` the bouts are counted up to fifty instead.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ Hand = frozenset[Card]
 
 
 class Table(NamedTuple):
-    """Settings that matter."""
+    """The relevant settings."""
 
     trump: int
     transfer: bool
@@ -28,7 +26,7 @@ class Table(NamedTuple):
 
 
 class Bout(NamedTuple):
-    """A running bout; ``me`` attacks. ``cap`` is the most attack cards of this bout."""
+    """A bout in progress. ``me`` attacks, ``cap`` is the maximum number of attack cards."""
 
     me: int
     attacker: Hand
@@ -48,19 +46,19 @@ Key = tuple[str, Card | None, Card | None]
 
 
 def beat(low: Card, high: Card, trump: int) -> bool:
-    """R1.3."""
+    """Whether ``high`` beats ``low`` (R1.3)."""
     if low[0] == high[0]:
         return high[1] > low[1]
     return high[0] == trump
 
 
 def new_bout(me: int, attacker: Hand, defender: Hand, *, five: bool, quiet: int) -> Bout:
-    """R4.3."""
+    """A bout at its start, with its cap (R4.3)."""
     return Bout(me, attacker, defender, min(len(defender), 5 if five else 6), five, quiet)
 
 
 def finish(b: Bout, table: Table, *, beaten: bool) -> Bout | int | None:
-    """R7, R9: the next bout, the seat that won, or None for a draw."""
+    """The next bout, the seat that won, or None for a draw (R7, R9)."""
     you = 1 - b.me
     if beaten:
         if not b.attacker and not b.defender:
@@ -79,7 +77,7 @@ def finish(b: Bout, table: Table, *, beaten: bool) -> Bout | int | None:
 
 
 def settled(b: Bout, table: Table) -> Bout | int | None:
-    """R7.3."""
+    """The bout, closed if R7.3 closes it."""
     attacks = len(b.unbeaten) + len(b.covered)
     full = attacks >= b.cap or not b.attacker
     if b.taking and full:
@@ -94,7 +92,7 @@ def mover(b: Bout) -> int:
 
 
 def successors(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
-    """R4–R7: every move of the seat that is asked and what it leads to."""
+    """Every move of the seat to move, with its successor (R4 to R7)."""
     out: dict[Key, Bout | int | None] = {}
     on_table = b.unbeaten | b.covered | b.covers
     ranks = {rank for _, rank in on_table}
@@ -115,7 +113,7 @@ def successors(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
 
 
 def attacks_and_passes(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
-    """R4.1, R4.3, R5.1, R5.3."""
+    """The attacker's moves (R4.1, R4.3, R5.1, R5.3)."""
     out: dict[Key, Bout | int | None] = {}
     on_table = b.unbeaten | b.covered | b.covers
     ranks = {rank for _, rank in on_table}
@@ -134,7 +132,7 @@ def attacks_and_passes(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
 
 
 def defences(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
-    """R4.2."""
+    """The defender's moves that beat a card (R4.2)."""
     out: dict[Key, Bout | int | None] = {}
     for target in sorted(b.unbeaten):
         for c in sorted(b.defender):
@@ -151,7 +149,7 @@ def defences(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
 
 
 def value(state: Bout | int | None, table: Table, seat: int, line: Line = frozenset()) -> int:
-    """1, 0 or -1 for ``seat``."""
+    """The value for ``seat``: 1, 0 or -1."""
     if state is None:
         return 0
     if isinstance(state, int):

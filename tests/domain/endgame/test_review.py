@@ -1,4 +1,4 @@
-"""Reviews: what each move of an ending did to the result. The endings are worked out by hand."""
+"""Reviews of endgame moves, in endgames worked out by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from domain.endgame.conversion import to_move_message
 from domain.endgame.review import MoveReview, endgame_moves, review_move
 from durak.v1.events_pb2 import ActorKind
 from durak.v1.table_pb2 import Move
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.random_play import dealt_by_seed, play_out
 from tests.domain.tables import Table, move_of, opened, settings
 
@@ -21,7 +21,7 @@ WIN, DRAW, LOSS = Value.WIN, Value.DRAW, Value.LOSS
 
 
 def reviewed(table: Table, last: int) -> list[tuple[str, MoveReview]]:
-    """The last moves of a match: who made them, and what they did."""
+    """The last moves of a match: the seat that made each, and its review."""
     played = endgame_moves(table.records)[-last:]
     return [("AB"[one.seat], review_move(one, BUDGET)) for one in played]
 
@@ -30,28 +30,28 @@ def better(judged: MoveReview) -> Move | None:
     return None if judged.better is None else to_move_message(judged.better)
 
 
-def test_R15_taking_where_beating_draws_gives_the_draw_away() -> None:
-    table = ending("A♥", "6♠", trump="♠")
+def test_R15_taking_instead_of_beating_gives_a_draw_away() -> None:
+    table = endgame_table("A♥", "6♠", trump="♠")
     beat = move_of(table.match, "6♠ beats A♥")
     table.play("A: A♥", "B: take")
     assert table.outcome == "durak B"
     (led, lead), (took, take) = reviewed(table, 2)
-    assert (led, lead) == ("A", MoveReview(DRAW, DRAW))  # there was no other card to lead
+    assert (led, lead) == ("A", MoveReview(DRAW, DRAW))  # A had no other card to lead
     assert (took, take.before, take.after) == ("B", DRAW, LOSS)
     assert better(take) == beat
 
 
-def test_R15_taking_wins_as_beating_does_but_later() -> None:
-    table = ending("A♥ 8♣ 9♦", "6♠", trump="♠")
+def test_R15_taking_wins_later_than_beating_but_keeps_the_win() -> None:
+    table = endgame_table("A♥ 8♣ 9♦", "6♠", trump="♠")
     table.play("A: A♥", "B: take")
     [(_, lead), (_, take)] = reviewed(table, 2)
-    assert lead == MoveReview(LOSS, LOSS)  # nothing to lose: the trump beats whatever is led
+    assert lead == MoveReview(LOSS, LOSS)  # already lost: the trump beats any lead
     assert take == MoveReview(WIN, WIN)
 
 
-def test_leading_the_card_that_can_be_beaten_first_gives_the_win_away() -> None:
-    # Nothing of B's beats K♦, so B would take it, and 6♣ would be A's last card.
-    table = ending("6♣ K♦", "9♣ K♥", trump="♠")
+def test_leading_a_beatable_card_first_gives_a_win_away() -> None:
+    # B cannot beat K♦ and would have to take it. Then 6♣ would be A's last card.
+    table = endgame_table("6♣ K♦", "9♣ K♥", trump="♠")
     right = move_of(table.match, "K♦")
     table.play("A: 6♣", "B: 9♣ beats 6♣", "A: pass", "B: K♥", "A: take")
     assert table.outcome == "durak A"
@@ -61,10 +61,10 @@ def test_leading_the_card_that_can_be_beaten_first_gives_the_win_away() -> None:
     assert others == [(seat, results[seat]) for seat in "BABA"]
 
 
-def test_throwing_in_too_early_gives_the_win_away_and_waiting_was_better() -> None:
-    # With Q♦ gone, J♠ has to beat 10♦: a draw. Kept, Q♦ beats 10♦, or J♠ beats K♦, and A is out
-    # with the other one.
-    table = ending("Q♥ Q♦ J♠", "10♦ K♦ 8♠", trump="♠")
+def test_throwing_in_too_early_gives_a_win_away_and_waiting_is_better() -> None:
+    # Without Q♦, J♠ must beat 10♦: a draw. With Q♦ in hand, Q♦ beats 10♦ or J♠ beats K♦, and A is
+    # out with the other card.
+    table = endgame_table("Q♥ Q♦ J♠", "10♦ K♦ 8♠", trump="♠")
     table.play("A: Q♥", "A: Q♦", "B: 8♠ beats Q♥", "B: K♦ beats Q♦", "A: pass")
     table.play("B: 10♦", "A: J♠ beats 10♦")
     assert table.outcome == "draw"
@@ -75,9 +75,9 @@ def test_throwing_in_too_early_gives_the_win_away_and_waiting_was_better() -> No
     assert throw.better.kind is MoveKind.WAIT
 
 
-def test_R9_4_where_no_draw_is_allowed_the_same_lead_loses_another_result() -> None:
-    # 6♦ must beat 9♥, then 6♠ follows and 8♠ beats it: both hands are empty, and B is the durak.
-    table = ending("9♥ 6♠", "6♦ 8♠", trump="♦", draw_allowed=False)
+def test_R9_4_where_no_draw_is_allowed_the_wrong_lead_loses() -> None:
+    # After 9♥, B must beat it with 6♦. Then 8♠ beats 6♠, both hands are empty, and B is the durak.
+    table = endgame_table("9♥ 6♠", "6♦ 8♠", trump="♦", draw_allowed=False)
     table.play("A: 6♠", "B: 8♠ beats 6♠", "A: pass", "B: 6♦", "A: take")
     assert table.outcome == "durak A"
     (_, lead), *_ = reviewed(table, 5)
@@ -85,33 +85,33 @@ def test_R9_4_where_no_draw_is_allowed_the_same_lead_loses_another_result() -> N
     assert better(lead) == move_of(table.match, "9♥")
 
 
-def test_R10_2_the_move_of_the_clock_is_the_seats_move() -> None:
-    table = ending("A♥", "6♠", trump="♠", turn_timer_seconds=30)
+def test_R10_2_a_move_by_the_clock_is_reviewed_as_the_move_of_the_seat() -> None:
+    table = endgame_table("A♥", "6♠", trump="♠", turn_timer_seconds=30)
     table.play("A: A♥")
-    took = table.match.version + 2  # after the event that tells of the time-out
+    took = table.match.version + 2  # after the TimedOut event
     table.wait(31)
-    table.records[took - 1].actor_kind = ActorKind.ACTOR_KIND_CLOCK  # as the service stores it
+    table.records[took - 1].actor_kind = ActorKind.ACTOR_KIND_CLOCK  # as in stored records
     *_, last = endgame_moves(table.records)
     assert (last.version, last.seat, last.by_clock) == (took, 1, True)
     assert review_move(last, BUDGET).after is LOSS
 
 
-def test_a_position_beyond_the_budget_is_not_decided() -> None:
-    table = ending("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
+def test_a_position_beyond_the_budget_has_no_review() -> None:
+    table = endgame_table("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
     table.play("A: 6♥")
     [played] = endgame_moves(table.records)[-1:]
     assert review_move(played, 10) == MoveReview()
     assert review_move(played, BUDGET).before is not None
 
 
-def test_R11_nothing_is_decided_at_tricky_tables() -> None:
-    table = ending("A♥", "6♠", trump="♠", tricky=True)
+def test_R11_moves_on_tricky_tables_have_no_review() -> None:
+    table = endgame_table("A♥", "6♠", trump="♠", tricky=True)
     table.play("A: A♥", "B: take")
     assert [judged for _, judged in reviewed(table, 2)] == [MoveReview(), MoveReview()]
 
 
-def test_moves_with_more_seats_in_play_are_left_out() -> None:
-    table = ending("6♥", "7♥ 10♦", "9♣", trump="♠")
+def test_moves_with_more_than_two_seats_in_play_are_not_listed() -> None:
+    table = endgame_table("6♥", "7♥ 10♦", "9♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
     assert not endgame_moves(table.records)  # A was in play until the bout was over
@@ -120,14 +120,14 @@ def test_moves_with_more_seats_in_play_are_left_out() -> None:
     assert (played.version, played.seat) == (table.match.version, 1)
 
 
-def test_a_table_that_was_never_dealt_has_nothing_to_review() -> None:
+def test_a_table_without_a_deal_has_no_moves_to_review() -> None:
     assert not endgame_moves(opened(settings()).records)
 
 
 @pytest.mark.parametrize("transfer", [False, True])
 @pytest.mark.parametrize("draw_allowed", [False, True])
-def test_the_solver_plays_on_as_the_match_did(*, transfer: bool, draw_allowed: bool) -> None:
-    """Each move is legal for the solver, and leads it to where the match went."""
+def test_the_solver_follows_the_moves_of_the_match(*, transfer: bool, draw_allowed: bool) -> None:
+    """Each move is legal for the solver and leads to the same position as in the match."""
     for seed in range(12):
         wanted = settings(
             transfer=transfer, draw_allowed=draw_allowed, five_card_opening=bool(seed % 2)

@@ -25,7 +25,7 @@ RANKS = ["2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A"]
 
 
 def cards(text: str) -> int:
-    """Mask of cards written as in the rules: ``6♥ 10♠``."""
+    """The mask of cards in written form, such as ``6♥ 10♠``."""
     return sum(1 << 13 * SUITS.index(c[-1]) + RANKS.index(c[:-1]) for c in text.split())
 
 
@@ -45,13 +45,13 @@ TAKE, PASS, WAIT = (
 
 
 def position(attacker: str, defender: str, unbeaten: str = "", **settings: int) -> Position:
-    """Spades are trumps. With cards to beat, the defender is asked unless ``turn`` says so."""
+    """A position with spades as trumps. With cards to beat, by default the defender moves."""
     settings.setdefault("turn", Role.DEFENDER if unbeaten else Role.ATTACKER)
     return Position(cards(attacker), cards(defender), 3, cards(unbeaten), **settings)  # type: ignore[arg-type]
 
 
 def line(start: Position, *moves: EndgameMove) -> Position | Terminal:
-    """What the moves lead to."""
+    """The position or result after these moves."""
     state: Position | Terminal = start
     for move in moves:
         assert isinstance(state, Position)
@@ -88,24 +88,24 @@ def test_R15_last_transfer_is_a_draw() -> None:
 @pytest.mark.parametrize(
     ("attacker", "defender", "value", "without_draws"),
     [
-        # The only card is beaten by the only card, and not beating it loses.
+        # A's only card is beaten by B's only card. If B takes, B loses.
         ("6♥", "7♥", Value.DRAW, Value.WIN),
-        # Out after this bout whatever B does; B keeps cards.
+        # A is out after this bout for any move of B, and B has cards left.
         ("6♥", "7♥ K♣ 8♦", Value.WIN, Value.WIN),
         ("6♥", "7♣", Value.WIN, Value.WIN),
         ("A♥", "6♠", Value.DRAW, Value.WIN),
-        # Whatever A leads, B beats with 6♠ and is out while A holds two cards.
+        # B beats any lead with 6♠ and is out while A holds two cards.
         ("A♥ 8♣ 9♦", "6♠", Value.LOSS, Value.LOSS),
     ],
 )
-def test_R15_worked_endings_are_valued_as_they_end(
+def test_R15_the_solver_finds_the_results_of_the_worked_endings(
     attacker: str, defender: str, value: Value, without_draws: Value
 ) -> None:
     assert solve(position(attacker, defender)).value == value
     assert solve(position(attacker, defender, draw_allowed=False)).value == without_draws
 
 
-def test_R15_last_transfer_saves_the_draw_and_taking_loses() -> None:
+def test_R15_the_last_transfer_draws_and_taking_loses() -> None:
     # After the take B holds 6♥ 6♣ against 7♥ 9♣. B beats neither 7♥ nor then 9♣, and A goes out.
     found = evaluate_moves(position("7♥ 9♣", "6♣", "6♥", transfer=True))
     values = {move.kind: entry.value for move, entry in found.items()}
@@ -115,14 +115,14 @@ def test_R15_last_transfer_saves_the_draw_and_taking_loses() -> None:
 def test_R9_4_without_draws_the_defender_of_the_last_bout_loses() -> None:
     start = position("6♥", "7♥", draw_allowed=False)
     assert line(start, attack("6♥"), WAIT, defend("7♥", "6♥")) == A_WINS
-    # After the transfer A defends: it is A who lays the last card and loses.
+    # After the transfer A defends, plays the last card and loses.
     start = position("7♥ 9♣", "6♣", "6♥", transfer=True, draw_allowed=False)
     assert solve(start).value == Value.WIN
 
 
-def test_R6_2_an_early_throw_in_stops_a_transfer() -> None:
-    # A leads 6♥ and keeps 6♦ K♠: B could transfer 6♣, two cards for a hand of two. With 6♦ thrown
-    # in first, the third six would face a hand of one.
+def test_R6_2_an_early_throw_in_prevents_a_transfer() -> None:
+    # A leads 6♥ and keeps 6♦ K♠. B can transfer with 6♣: two attack cards against a hand of two.
+    # If A throws in 6♦ first, a transfer would be three attack cards against a hand of one.
     start = position("6♦ K♠", "6♣ 7♣ 8♣", "6♥", transfer=True, turn=Role.ATTACKER)
     assert EndgameMove(MoveKind.TRANSFER, cards("6♣")) in legal_moves(play_on(start, WAIT))
     assert EndgameMove(MoveKind.TRANSFER, cards("6♣")) not in legal_moves(
@@ -137,12 +137,12 @@ def play_on(start: Position, *moves: EndgameMove) -> Position:
 
 
 def test_R4_3_cap_counts_the_hand_at_the_start_of_the_bout() -> None:
-    # B had two cards: after one beaten six and one unbeaten there is room for none.
+    # B had two cards. After one beaten and one unbeaten six the cap is reached.
     start = position("6♣ 6♦ 6♥ 9♣", "7♣ 7♦")
     after = play_on(start, attack("6♣"), WAIT, defend("7♣", "6♣"), attack("6♦"))
     assert after.attack_cards_allowed() == 0
     assert legal_moves(after) == [WAIT]
-    # The cap closes the bout by itself (R7.3): B is out and A is not.
+    # The cap closes the bout (R7.3). B is out and A is not.
     assert line(after, WAIT, defend("7♦", "6♦")) == B_WINS
 
 
@@ -156,7 +156,8 @@ def test_R4_3_five_card_opening_holds_until_a_defence_succeeds() -> None:
 
 
 def test_R9_5_the_fiftieth_bout_without_a_discard_is_a_draw() -> None:
-    # B beats neither club. Two leads win, unless the first take is the fiftieth quiet bout.
+    # B beats neither club. Two leads win, unless the first take is the fiftieth bout without a
+    # discard.
     assert solve(position("7♣ 9♣", "6♥ 8♥", bouts_without_discard=48)).value == Value.WIN
     assert solve(position("7♣ 9♣", "6♥ 8♥", bouts_without_discard=49)).value == Value.DRAW
     last = line(
@@ -170,7 +171,7 @@ def test_R9_3_going_out_in_the_fiftieth_bout_still_wins() -> None:
     assert solve(start).value == Value.WIN
 
 
-def test_R9_5_a_discard_starts_the_count_anew() -> None:
+def test_R9_5_a_discard_resets_the_count() -> None:
     start = position("7♣ 9♦", "8♣ 6♥ 6♦", bouts_without_discard=49)
     after = play_on(start, attack("7♣"), WAIT, defend("8♣", "7♣"), PASS)
     assert after.bouts_without_discard == 0
@@ -181,7 +182,7 @@ SIX_AND_SIX = position("6♣ 8♦ 9♥ J♣ Q♦ 7♠", "7♣ 8♥ 10♦ J♥ K�
 
 @pytest.mark.parametrize("budget", [0, 1, 10, 100])
 @pytest.mark.parametrize("transfer", [False, True])
-def test_budget_is_kept_and_always_answered(budget: int, transfer: bool) -> None:
+def test_every_budget_is_respected_and_gets_an_answer(budget: int, transfer: bool) -> None:
     start = position("6♣ 8♦ 9♥ J♣ Q♦ 7♠ 9♦", "7♣ 8♥ 10♦ J♥ K♦ 9♠ 6♦", transfer=transfer)
     found = solve(start, budget=budget)
     assert found.best_move in legal_moves(start)
@@ -191,7 +192,7 @@ def test_budget_is_kept_and_always_answered(budget: int, transfer: bool) -> None
 
 
 @pytest.mark.parametrize("transfer", [False, True])
-def test_what_a_budget_calls_exact_is_the_value(transfer: bool) -> None:
+def test_a_value_that_is_exact_within_a_budget_is_the_true_value(transfer: bool) -> None:
     start = position("6♣ 8♦ 9♥ J♣ 7♠", "7♣ 8♥ 10♦ J♥ 9♠", transfer=transfer)
     whole = evaluate_moves(start)
     assert all(entry.exact for entry in whole.values())
@@ -207,7 +208,7 @@ def test_what_a_budget_calls_exact_is_the_value(transfer: bool) -> None:
     assert 0 < exact < len(budgets)
 
 
-def test_nothing_is_exact_without_a_budget_to_search() -> None:
+def test_with_a_budget_of_0_nothing_is_exact() -> None:
     assert not solve(SIX_AND_SIX, budget=0).exact
     assert solve(SIX_AND_SIX).exact
 
@@ -222,7 +223,7 @@ def test_nothing_is_exact_without_a_budget_to_search() -> None:
         {"attacker": "6♥", "defender": "7♥", "bouts_without_discard": 50},  # drawn (R9.5)
     ],
 )
-def test_positions_that_no_bout_reaches_are_refused(broken: dict[str, Any]) -> None:
+def test_positions_that_no_bout_can_reach_are_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         position(**broken)
 
@@ -232,10 +233,9 @@ def test_illegal_moves_are_refused() -> None:
         apply_move(position("6♥", "7♥"), attack("7♥"))
 
 
-def test_R9_5_a_run_with_transfers_is_valued_alike_counted_and_uncounted() -> None:
-    # The search that follows cycles and the one that counts bouts share no bookkeeping of runs.
-    # Five bouts short of the draw only the second is used; a win that it finds there is a win at
-    # any earlier count, and so is a loss.
+def test_R9_5_with_transfers_the_searches_with_and_without_a_count_agree() -> None:
+    # TransferSearch and CountdownSearch track runs independently of each other. Five bouts before
+    # the draw only the second is used. A win or loss that it finds is the same at any lower count.
     rng = random.Random(95)
     decided = 0
     for _ in range(60):

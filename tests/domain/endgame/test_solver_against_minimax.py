@@ -1,4 +1,4 @@
-"""The solver against a plain minimax that knows nothing of it."""
+"""The solver against a plain, independent minimax."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from domain.endgame import (
 from tests.domain.endgame import minimax as ref
 
 SWEEP = int(os.environ.get("DURAK_TEST_ENDGAME_SWEEP", "1"))
-"""How many times as many positions as usual to compare."""
+"""Multiplies the number of positions to compare."""
 
 KINDS = {
     "attack": MoveKind.ATTACK,
@@ -60,8 +60,10 @@ def as_position(b: ref.Bout, table: ref.Table) -> Position:
 def random_bout(
     rng: random.Random, table: ref.Table, *, lowest: int, cards: int, quiet: int = 0
 ) -> ref.Bout:
-    """A bout of ``cards`` cards in all, up to six moves old; half of them from few ranks, where
-    ranks meet."""
+    """A bout with ``cards`` cards in total and up to six moves made.
+
+    More than half of the bouts have cards of three ranks only, so that ranks repeat.
+    """
     ranks = list(range(lowest, 15))
     if rng.random() < 0.6:
         ranks = rng.sample(ranks, 3)
@@ -84,7 +86,7 @@ def random_bout(
 
 
 def compare(b: ref.Bout, table: ref.Table) -> None:
-    """Value of the position and of each move."""
+    """Compare the values of the position and of each move."""
     position = as_position(b, table)
     seat = ref.mover(b)
     expected = {
@@ -105,7 +107,7 @@ def compare(b: ref.Bout, table: ref.Table) -> None:
 @pytest.mark.parametrize("draws", [True, False], ids=["draws", "no-draws"])
 @pytest.mark.parametrize("transfer", [False, True], ids=["podkidnoy", "perevodnoy"])
 @pytest.mark.parametrize(("cards", "count"), [(4, 150), (5, 200), (6, 150), (7, 80)])
-def test_R14_4_solver_agrees_with_plain_minimax(
+def test_R14_4_the_solver_agrees_with_minimax(
     transfer: bool, draws: bool, lowest: int, cards: int, count: int
 ) -> None:
     rng = random.Random(f"{transfer} {draws} {lowest} {cards}")
@@ -116,7 +118,7 @@ def test_R14_4_solver_agrees_with_plain_minimax(
 
 @pytest.mark.parametrize("transfer", [False, True], ids=["podkidnoy", "perevodnoy"])
 @pytest.mark.parametrize("quiet", [46, 47, 48, 49])
-def test_R9_5_solver_counts_the_last_bouts_as_plain_counting_does(
+def test_R9_5_the_solver_agrees_with_minimax_near_the_fifty_bout_draw(
     transfer: bool, quiet: int
 ) -> None:
     rng = random.Random(f"{transfer} {quiet}")

@@ -1,7 +1,8 @@
-"""The solver against a game graph solved backwards: larger positions, rich in transfers.
+"""The search with transfers, compared with a game graph that is solved by retrograde analysis.
 
-The minimax without memory ends at seven cards. Here all positions that can be reached are
-listed and wins are propagated from the ends until nothing changes; the rest can go round for ever.
+The minimax without a memo is limited to seven cards. Here all reachable positions are listed, and
+wins are propagated from the terminal positions until nothing changes. The remaining positions are
+draws, because they can repeat endlessly.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ State = ref.Bout | int | None
 
 
 def graph(start: ref.Bout, table: ref.Table) -> dict[State, set[State]]:
-    """Successors of every position that can be reached; bouts are not counted."""
+    """The successors of every reachable position. Bouts without a discard are not counted."""
     edges: dict[State, set[State]] = {}
     open_: list[State] = [start]
     while open_:
@@ -41,7 +42,7 @@ def graph(start: ref.Bout, table: ref.Table) -> dict[State, set[State]]:
 
 
 def wins(edges: dict[State, set[State]], seat: int) -> set[State]:
-    """Positions from which the seat can force a win."""
+    """The positions from which the seat can force a win."""
     before = defaultdict(set)
     for state, after in edges.items():
         for one in after:
@@ -60,7 +61,7 @@ def wins(edges: dict[State, set[State]], seat: int) -> set[State]:
 
 
 @pytest.mark.parametrize(("ranks", "cards", "count"), [(2, 7, 2), (2, 8, 1), (3, 8, 1), (4, 8, 1)])
-def test_R9_5_solver_agrees_with_the_graph_solved_backwards(
+def test_R9_5_the_solver_agrees_with_retrograde_analysis(
     ranks: int, cards: int, count: int
 ) -> None:
     rng = random.Random(f"{ranks} {cards}")
@@ -87,14 +88,14 @@ def test_R9_5_solver_agrees_with_the_graph_solved_backwards(
             assert {tuple(move): int(v.value) for move, v in found.items()} == expected, state
 
 
-def test_R4_3_five_card_limit_of_the_search_ends_with_a_discard() -> None:
+def test_R4_3_the_five_card_limit_of_the_search_ends_with_a_discard() -> None:
     search = Search(same_ranks(1 | 2 | 4), 3, draw_allowed=True, first_limit=5)
     assert search.limit(search.full) == 5
     assert search.limit(search.full ^ 0b11) == 6
 
 
 class GraphSearch(TransferSearch):
-    """The memory of the search on a drawn graph: a node is won if one of its children is."""
+    """The memo of the search on a given graph: a node is won if one of its children is won."""
 
     def __init__(self, children: dict[int, list[int]]) -> None:
         super().__init__((1 << 6) - 1, 3, draw_allowed=True, first_limit=6)
@@ -110,19 +111,19 @@ class GraphSearch(TransferSearch):
 WON = 0
 
 
-def test_a_failure_that_rests_on_an_open_position_is_forgotten_when_that_is_won() -> None:
+def test_a_failure_that_depends_on_an_open_position_is_dropped_when_that_position_is_won() -> None:
     search = GraphSearch({1: [2, WON], 2: [1]})
     assert search.ask(1)
     assert search.ask(2)
 
 
-def test_a_failure_that_rests_on_two_open_positions_is_forgotten_when_the_lower_is_won() -> None:
+def test_a_failure_that_depends_on_two_open_positions_is_dropped_when_the_lower_is_won() -> None:
     search = GraphSearch({1: [2], 2: [3, WON], 3: [1, 2]})
     assert search.ask(1)
     assert search.ask(3)
 
 
-def test_failures_that_rest_on_each_other_are_kept_when_the_highest_fails() -> None:
+def test_failures_that_depend_on_each_other_are_kept_when_the_highest_fails() -> None:
     search = GraphSearch({1: [2], 2: [3, 1], 3: [2]})
     assert not search.ask(1)
     assert not search.provisional
@@ -131,7 +132,7 @@ def test_failures_that_rest_on_each_other_are_kept_when_the_highest_fails() -> N
     assert search.visited == visited
 
 
-def test_a_win_beyond_the_horizon_is_found_when_it_widens() -> None:
+def test_a_win_beyond_the_horizon_is_found_with_a_wider_horizon() -> None:
     search = GraphSearch({node: [node + 1] for node in range(1, 16)} | {16: [WON]})
     assert not search.ask(1)
     with pytest.raises(HorizonReached):

@@ -8,7 +8,7 @@ from domain.match.commands import CLOCK, TimeOut
 from domain.match.decide import decide
 from domain.match.view import table_view
 from durak.v1.events_pb2 import LeftReason
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import (
     IDLE_LIMIT_SECONDS,
     Table,
@@ -182,7 +182,9 @@ def test_R10_5_the_clock_follows_from_the_log_alone() -> None:
 
 
 def test_R10_7_on_tricky_tables_every_awaited_seat_is_on_the_clock() -> None:
-    table = ending("6♥", "7♥ K♣ 8♦", "9♦ 10♦", trump="♠", tricky=True, turn_timer_seconds=SECONDS)
+    table = endgame_table(
+        "6♥", "7♥ K♣ 8♦", "9♦ 10♦", trump="♠", tricky=True, turn_timer_seconds=SECONDS
+    )
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert table.on_clock == "AC", "A holds no card, but may still challenge"
     assert kinds(table.wait(SECONDS)) == ["timed_out", "passed"]

@@ -11,7 +11,7 @@ from domain.cards import CARD_BY_NAME
 from domain.match.view import redact, table_view
 from durak.v1.events_pb2 import Event, TookReason
 from durak.v1.table_pb2 import TableView
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import LETTERS, Table, dealt, kinds
 
 CHEAT = TookReason.TOOK_REASON_CHEAT
@@ -266,7 +266,7 @@ def test_R11_3_every_play_is_listed_to_everybody_else_right_or_wrong() -> None:
 
 def test_R11_5_a_bout_closes_only_after_all_but_the_defender_passed_cards_or_not() -> None:
     # A has no card left, C is no neighbour in question, and the cap is reached.
-    table = ending("6♥", "7♥", "9♣ 9♦", "10♣ 10♦", trump="♠", tricky=True, throw_in=1)
+    table = endgame_table("6♥", "7♥", "9♣ 9♦", "10♣ 10♦", trump="♠", tricky=True, throw_in=1)
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert table.on_clock == "ACD"
     for seat in "DA":
@@ -275,7 +275,7 @@ def test_R11_5_a_bout_closes_only_after_all_but_the_defender_passed_cards_or_not
 
 
 def test_R11_5_so_it_is_after_take() -> None:
-    table = ending("6♥", "7♣", trump="♠", tricky=True)
+    table = endgame_table("6♥", "7♣", trump="♠", tricky=True)
     assert kinds(table.play("A: 6♥", "B: take")) == ["take_declared"]
     assert kinds(table.play("A: pass")) == ["passed", "took", "went_out", "finished"]
 
@@ -292,7 +292,7 @@ def test_R11_2_the_legality_of_a_play_is_in_no_event() -> None:
 
 
 def test_R11_a_match_in_which_a_cheat_passes_a_cheat_is_caught_and_an_accuser_pays() -> None:
-    table = ending("6♥ 9♦ 10♦", "7♣ 8♥ K♣", "Q♦ J♥", trump="♠", tricky=True)
+    table = endgame_table("6♥ 9♦ 10♦", "7♣ 8♥ K♣", "Q♦ J♥", trump="♠", tricky=True)
 
     # B "beats" a heart with a club, and nobody says a word.
     table.play("A: 6♥", "B: 7♣ beats 6♥", "A: pass", "C: pass")

@@ -8,7 +8,7 @@ cheats by throwing in.
 from __future__ import annotations
 
 from durak.v1.events_pb2 import TookReason
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import LETTERS, Table
 
 
@@ -25,7 +25,7 @@ def picked_up(table: Table, words: str) -> tuple[str, str, str]:
 
 
 def test_R11_a_whole_match_in_which_the_attacker_cheats_and_is_accused() -> None:
-    table = ending("6♥ 9♦ 9♣ Q♥", "7♥ 10♦ 6♣ 7♣ K♦", "8♣ 8♦ J♥", trump="♠", tricky=True)
+    table = endgame_table("6♥ 9♦ 9♣ Q♥", "7♥ 10♦ 6♣ 7♣ K♦", "8♣ 8♦ J♥", trump="♠", tricky=True)
 
     # A throws in 9♦ beside 6♥, B beats both, and nobody minds.
     table.play("A: 6♥", "A: 9♦", "B: 7♥ beats 6♥", "B: 10♦ beats 9♦", "A: pass", "C: pass")
@@ -50,7 +50,7 @@ def test_R11_a_whole_match_in_which_the_attacker_cheats_and_is_accused() -> None
 
 
 def test_R11_a_whole_match_in_which_throwers_cheat_and_are_accused() -> None:
-    table = ending("6♥ 9♣ K♦", "6♣ 7♥ 9♥ 10♦", "7♣ 8♣ 9♦", trump="♠", tricky=True)
+    table = endgame_table("6♥ 9♣ K♦", "6♣ 7♥ 9♥ 10♦", "7♣ 8♣ 9♦", trump="♠", tricky=True)
 
     # C throws in 9♦ beside 6♥ and 7♥; B beats it.
     table.play("A: 6♥", "B: 7♥ beats 6♥", "C: 9♦", "B: 10♦ beats 9♦", "A: pass", "C: pass")
@@ -75,7 +75,7 @@ def test_R11_a_whole_match_in_which_throwers_cheat_and_are_accused() -> None:
 
 
 def test_R11_a_whole_match_in_which_defenders_cheat_and_are_accused() -> None:
-    table = ending("6♥ 9♣ J♦", "7♣ 10♣ 6♦ 8♦", "A♣ Q♥ K♥", trump="♠", tricky=True)
+    table = endgame_table("6♥ 9♣ J♦", "7♣ 10♣ 6♦ 8♦", "A♣ Q♥ K♥", trump="♠", tricky=True)
 
     # B beats 6♥ with a club, and all pass.
     table.play("A: 6♥", "B: 7♣ beats 6♥", "A: pass", "C: pass")
@@ -99,7 +99,7 @@ def test_R11_a_whole_match_in_which_defenders_cheat_and_are_accused() -> None:
 
 
 def test_R11_a_whole_match_in_which_who_transfers_cheats_and_is_accused() -> None:
-    table = ending(
+    table = endgame_table(
         "6♥ J♦ K♣", "6♣ 9♣ 7♦ Q♦", "10♣ 8♦ 7♥ Q♥ K♥", trump="♠", tricky=True, transfer=True
     )
 

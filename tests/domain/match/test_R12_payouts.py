@@ -9,7 +9,7 @@ import pytest
 
 from domain.match.payouts import MatchResult, bank_shares
 from durak.v1.events_pb2 import Outcome
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import dealt
 
 PLAYED_OUT = Outcome.OUTCOME_PLAYED_OUT
@@ -167,7 +167,7 @@ def test_R12_6_values_worked_out_by_hand(stake: int, leaver: int, expected: list
 
 
 def test_R12_3_the_result_of_a_match_carries_the_shares() -> None:
-    table = ending("6♥", "7♥ K♣", "9♣", trump="♠", stake_coins=100)
+    table = endgame_table("6♥", "7♥ K♣", "9♣", trump="♠", stake_coins=100)
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
     table.play("B: K♣", "C: take")
@@ -178,7 +178,7 @@ def test_R12_3_the_result_of_a_match_carries_the_shares() -> None:
 
 
 def test_R12_4_the_odd_coin_goes_to_the_attacker_of_the_bout() -> None:
-    table = ending("7♥ 7♦ 8♦ 8♣", "6♦", "6♥", trump="♠", attacker="C", stake_coins=1)
+    table = endgame_table("7♥ 7♦ 8♦ 8♣", "6♦", "6♥", trump="♠", attacker="C", stake_coins=1)
     table.play("C: 6♥", "B: 6♦", "A: 7♥ beats 6♥", "A: 7♦ beats 6♦")
     table.pass_all()
     assert table.outcome == "durak A"
@@ -186,14 +186,16 @@ def test_R12_4_the_odd_coin_goes_to_the_attacker_of_the_bout() -> None:
 
 
 def test_R12_4_the_odd_coin_goes_to_who_transferred_and_so_draws_first() -> None:
-    table = ending("7♥ 7♦ 8♦ 8♣", "6♥", "6♦", trump="♠", attacker="B", transfer=True, stake_coins=1)
+    table = endgame_table(
+        "7♥ 7♦ 8♦ 8♣", "6♥", "6♦", trump="♠", attacker="B", transfer=True, stake_coins=1
+    )
     table.play("B: 6♥", "C: transfer 6♦", "A: 7♥ beats 6♥", "A: 7♦ beats 6♦")
     assert table.outcome == "durak A"
     assert (table.places, table.shares) == ([3, 1, 1], [0, 1, 2])
 
 
 def test_R12_5_a_draw_gives_the_stake_back_also_to_those_who_went_out_earlier() -> None:
-    table = ending("6♥", "7♥ K♣", "A♣", trump="♠", stake_coins=9)
+    table = endgame_table("6♥", "7♥ K♣", "A♣", trump="♠", stake_coins=9)
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
     table.play("B: K♣", "C: A♣ beats K♣")
@@ -201,7 +203,7 @@ def test_R12_5_a_draw_gives_the_stake_back_also_to_those_who_went_out_earlier() 
 
 
 def test_R12_6_the_leaver_pays_the_others_also_one_who_is_out() -> None:
-    table = ending("6♥", "7♥ K♣", "9♣", trump="♠", stake_coins=9)
+    table = endgame_table("6♥", "7♥ K♣", "9♣", trump="♠", stake_coins=9)
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()  # A is out
     table.play("C: leave")

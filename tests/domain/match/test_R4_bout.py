@@ -1,7 +1,7 @@
 """R4 The bout: leading, beating, the cap on attack cards."""
 
 from domain.match.view import table_view
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import Table, dealt, kinds
 
 
@@ -89,14 +89,14 @@ def test_C01_cards_that_are_not_held_are_refused() -> None:
 
 
 def test_R4_3_at_most_as_many_attack_cards_as_the_defender_held() -> None:
-    table = ending("6♥ 6♦ 6♣ 10♣", "7♥ 8♣", trump="♠")
+    table = endgame_table("6♥ 6♦ 6♣ 10♣", "7♥ 8♣", trump="♠")
     table.play("A: 6♥", "A: 6♦")
     assert attacks_left(table) == 0
     assert table.refused("A: 6♣") == "CAP_REACHED R4.3"
 
 
 def test_C09_R4_3_the_cap_is_counted_once_from_the_hand_at_the_start() -> None:
-    table = ending("6♥ 7♣ 8♦ 7♦", "7♥ 8♣ 9♦ J♦", trump="♠")
+    table = endgame_table("6♥ 7♣ 8♦ 7♦", "7♥ 8♣ 9♦ J♦", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥", "A: 7♣", "B: 8♣ beats 7♣", "A: 8♦")
     # B held four and now holds two; one more is allowed, though B has fewer cards than it faced
     table.play("B: 9♦ beats 8♦")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import Table, dealt, kinds
 
 NEIGHBOURS, ALL = 1, 2
@@ -48,7 +48,7 @@ def test_R5_1_the_defender_does_not_throw_in() -> None:
 
 
 def test_R5_1_first_come_first_served_up_to_the_cap() -> None:
-    table = ending("6♥ 10♣", "7♥ 9♣", "6♦ 10♦", "6♣ 10♥", trump="♠")
+    table = endgame_table("6♥ 10♣", "7♥ 9♣", "6♦ 10♦", "6♣ 10♥", trump="♠")
     table.play("A: 6♥", "D: 6♣")
     assert table.refused("C: 6♦") == "CAP_REACHED R4.3"
 
@@ -73,7 +73,7 @@ def test_R5_2_all_is_every_seat_but_the_defender() -> None:
 
 
 def test_R5_2_neighbours_are_counted_among_the_seats_in_play() -> None:
-    table = ending(
+    table = endgame_table(
         "6♥",
         "7♥ 6♣ K♥",
         "7♣ 6♦ K♣ A♣",
@@ -136,7 +136,7 @@ def test_R5_3_a_seat_that_may_not_throw_in_has_nothing_to_pass() -> None:
 
 
 def test_R5_3_a_seat_without_cards_has_nothing_to_pass() -> None:
-    table = ending("6♥", "7♥ 8♥ K♣", "9♦ 10♦", trump="♠")
+    table = endgame_table("6♥", "7♥ 8♥ K♣", "9♦ 10♦", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert table.on_clock == "C"
     assert table.refused("A: pass") == "NOTHING_TO_PASS R5.3"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import Table, dealt
 
 TABLE_OF_THREE = ("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", "6♣ 7♣ 8♣ 9♣ 10♣ J♣")
@@ -73,15 +73,15 @@ def test_C01_a_transfer_with_a_card_not_held_is_refused() -> None:
 
 
 def test_R6_2_not_where_the_next_seat_holds_too_few() -> None:
-    table = ending("6♥ 10♦", "6♦ 8♥", "9♦ 10♠", "J♦ Q♦", trump="♠", transfer=True)
+    table = endgame_table("6♥ 10♦", "6♦ 8♥", "9♦ 10♠", "J♦ Q♦", trump="♠", transfer=True)
     table.play("A: 6♥", "B: transfer 6♦")  # two cards against C, who holds two
-    table = ending("6♥ 6♣ 10♦", "6♦ 8♥", "9♦ 10♠", "J♦", trump="♠", transfer=True)
+    table = endgame_table("6♥ 6♣ 10♦", "6♦ 8♥", "9♦ 10♠", "J♦", trump="♠", transfer=True)
     table.play("A: 6♥", "A: 6♣")
     assert table.refused("B: transfer 6♦") == "TRANSFER_TOO_MANY R6.2"
 
 
 def test_R6_2_the_cards_that_the_next_seat_threw_in_are_no_longer_in_its_hand() -> None:
-    table = ending("6♥ 10♦", "6♦ 8♥", "6♣ 10♣ J♣", "J♦", trump="♠", transfer=True)
+    table = endgame_table("6♥ 10♦", "6♦ 8♥", "6♣ 10♣ J♣", "J♦", trump="♠", transfer=True)
     table.play("A: 6♥", "C: 6♣")  # C holds two, and would face three
     assert table.refused("B: transfer 6♦") == "TRANSFER_TOO_MANY R6.2"
 
@@ -101,7 +101,9 @@ def test_R6_2_not_beyond_five_attack_cards_in_the_opening() -> None:
 
 
 def test_C09_R6_2_the_cap_is_counted_anew_from_the_new_defender() -> None:
-    table = ending("6♥ 10♦ 10♥ J♥", "6♦ 8♥ 8♦ 8♣", "7♥ 7♦ 9♣", "J♦ 7♣ Q♦", trump="♠", transfer=True)
+    table = endgame_table(
+        "6♥ 10♦ 10♥ J♥", "6♦ 8♥ 8♦ 8♣", "7♥ 7♦ 9♣", "J♦ 7♣ Q♦", trump="♠", transfer=True
+    )
     assert table.match.cap == 4
     table.play("A: 6♥", "B: transfer 6♦")
     assert table.match.cap == 3, "C holds three"
@@ -139,7 +141,7 @@ def test_R6_3_R8_2_the_seat_that_transferred_draws_first() -> None:
 
 
 def test_R6_3_transferring_the_last_card_of_a_hand() -> None:
-    table = ending("6♥ 10♦", "6♦", "7♥ 7♦ K♣", trump="♠", transfer=True)
+    table = endgame_table("6♥ 10♦", "6♦", "7♥ 7♦ K♣", trump="♠", transfer=True)
     table.play("A: 6♥", "B: transfer 6♦")
     assert table.hand("B") == ""
     assert table.match.in_play == 0b111, "nobody is out before the bout is closed (R9.1)"

@@ -1,7 +1,7 @@
 """R7 How a bout ends, R8 Drawing."""
 
 from durak.v1.events_pb2 import Event, TookReason
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import LETTERS, Table, dealt, kinds, names
 
 THREE = ("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", "6♣ 7♣ 8♣ 9♣ 10♣ J♣")
@@ -63,7 +63,7 @@ def test_R7_2_take_cannot_be_called_back() -> None:
 
 
 def test_R7_2_cards_are_thrown_in_after_take_by_the_same_rules() -> None:
-    table = ending("6♥ 6♣ 10♦", "9♥ J♣", "6♦ 10♥ K♥", trump="♠")
+    table = endgame_table("6♥ 6♣ 10♦", "9♥ J♣", "6♦ 10♥ K♥", trump="♠")
     table.play("A: 6♥", "B: take")
     assert table.refused("C: K♥") == "RANK_NOT_ON_TABLE R5.1"
     events = table.play("C: 6♦")  # B held two: the cap is reached
@@ -72,27 +72,27 @@ def test_R7_2_cards_are_thrown_in_after_take_by_the_same_rules() -> None:
 
 
 def test_R7_3_the_cap_closes_a_defended_bout_at_once() -> None:
-    table = ending("6♥ 10♦ 10♣ J♣", "7♥ 8♦ ", "9♣ 9♦", trump="♠")
+    table = endgame_table("6♥ 10♦ 10♣ J♣", "7♥ 8♦ ", "9♣ 9♦", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert table.on_clock == "AC", "B had two cards: one more may come"
-    table = ending("6♥ 10♦ 10♣", "7♥", "9♣ 9♦", trump="♠")
+    table = endgame_table("6♥ 10♦ 10♣", "7♥", "9♣ 9♦", trump="♠")
     assert kinds(table.play("A: 6♥", "B: 7♥ beats 6♥")) == ["defended", "discarded", "went_out"]
 
 
 def test_R7_3_the_cap_closes_a_take_at_once() -> None:
-    table = ending("6♥ 10♦ 10♣", "7♣", "9♣ 9♦", trump="♠")
+    table = endgame_table("6♥ 10♦ 10♣", "7♣", "9♣ 9♦", trump="♠")
     assert kinds(table.play("A: 6♥", "B: take")) == ["take_declared", "took"]
 
 
 def test_R7_3_nobody_left_to_throw_in_closes_at_once() -> None:
-    table = ending("6♥", "7♥ K♣ 8♦", trump="♠")
+    table = endgame_table("6♥", "7♥ K♣ 8♦", trump="♠")
     events = table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert kinds(events) == ["defended", "discarded", "went_out", "finished"]
 
 
 def test_R7_3_a_hand_that_holds_nothing_to_throw_in_is_still_asked() -> None:
     # Neither A nor C holds a six or a seven, which nobody else may learn.
-    table = ending("6♥ 10♦ 10♣", "7♥ 8♦ K♦", "9♣ 9♦", trump="♠")
+    table = endgame_table("6♥ 10♦ 10♣", "7♥ 8♦ K♦", "9♣ 9♦", trump="♠")
     assert kinds(table.play("A: 6♥", "B: 7♥ beats 6♥")) == ["defended"]
     assert table.on_clock == "AC"
     table.play("A: pass")
@@ -100,13 +100,13 @@ def test_R7_3_a_hand_that_holds_nothing_to_throw_in_is_still_asked() -> None:
 
 
 def test_R7_4_where_the_next_attacker_is_out_the_next_seat_in_play_attacks() -> None:
-    table = ending("6♥ 10♦ 10♣", "7♥", "9♣ 9♦", trump="♠")
+    table = endgame_table("6♥ 10♦ 10♣", "7♥", "9♣ 9♦", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")  # B should attack, but is out
     assert (table.attacker, table.defender) == ("C", "A")
 
 
 def test_R7_4_after_a_take_the_seat_after_the_defender_may_be_out() -> None:
-    table = ending("6♥ 10♦ 10♣", "7♣ 8♣", "6♣", "9♦ K♦", trump="♠")
+    table = endgame_table("6♥ 10♦ 10♣", "7♣ 8♣", "6♣", "9♦ K♦", trump="♠")
     table.play("A: 6♥", "C: 6♣", "B: take")
     table.pass_all()
     assert table.match.in_play == 0b1011, "C threw in its last card"

@@ -6,7 +6,7 @@ import pytest
 
 from durak.v1.events_pb2 import Outcome
 from durak.v1.table_pb2 import PHASE_ENDED
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import Table, dealt, kinds
 
 
@@ -28,14 +28,14 @@ from tests.domain.tables import Table, dealt, kinds
     ],
 )
 def test_R15_worked_endings(a: str, b: str, transfer: bool, moves: str, outcome: str) -> None:
-    table = ending(a, b, trump="♠", transfer=transfer)
+    table = endgame_table(a, b, trump="♠", transfer=transfer)
     table.play(*moves.split(", "))
     assert table.outcome == outcome
 
 
 @pytest.mark.parametrize("others", [[], ["9♣ 9♦"], ["9♣ 9♦", "10♣ 10♦"]])
 def test_R9_1_an_empty_hand_is_not_out_while_the_bout_runs(others: list[str]) -> None:
-    table = ending("6♥", "7♥ K♣ 8♦", *others, trump="♠")
+    table = endgame_table("6♥", "7♥ K♣ 8♦", *others, trump="♠")
     table.play("A: 6♥")
     assert table.hand("A") == ""
     assert table.match.in_play.bit_count() == 2 + len(others)
@@ -51,7 +51,7 @@ def test_R9_1_an_empty_hand_is_filled_while_the_stock_lasts() -> None:
 
 
 def test_C08_the_last_take_of_the_loser_ends_the_match() -> None:
-    table = ending("6♥", "7♣", trump="♠")
+    table = endgame_table("6♥", "7♣", trump="♠")
     events = table.play("A: 6♥", "B: take")
     assert kinds(events) == ["take_declared", "took", "went_out", "finished"]
     assert table.outcome == "durak B"
@@ -60,7 +60,7 @@ def test_C08_the_last_take_of_the_loser_ends_the_match() -> None:
 
 
 def test_R9_2_seats_that_go_out_in_the_same_bout_share_the_place() -> None:
-    table = ending("6♥", "7♥ 7♦ K♣", "6♦", "9♦ 10♦ Q♦", trump="♠")
+    table = endgame_table("6♥", "7♥ 7♦ K♣", "6♦", "9♦ 10♦ Q♦", trump="♠")
     table.play("A: 6♥", "C: 6♦", "B: 7♥ beats 6♥", "B: 7♦ beats 6♦")
     events = table.pass_all()
     assert kinds(events) == ["passed", "discarded", "went_out"]
@@ -73,14 +73,14 @@ def test_R9_2_seats_that_go_out_in_the_same_bout_share_the_place() -> None:
 
 
 def test_R9_2_who_laid_the_last_card_first_does_not_count() -> None:
-    table = ending("6♥", "7♥", "9♣ 9♦", trump="♠")
+    table = endgame_table("6♥", "7♥", "9♣ 9♦", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")  # A's hand was empty first
     assert table.outcome == "durak C"
     assert table.places == [1, 1, 3]
 
 
 def test_R9_3_one_seat_left_with_cards_is_the_durak_and_last() -> None:
-    table = ending("6♥", "7♥ K♣", "9♣", trump="♠")
+    table = endgame_table("6♥", "7♥ K♣", "9♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
     assert (table.attacker, table.defender) == ("B", "C")
@@ -90,7 +90,7 @@ def test_R9_3_one_seat_left_with_cards_is_the_durak_and_last() -> None:
 
 
 def test_C03_R9_4_all_hands_emptied_together_is_a_draw() -> None:
-    table = ending("6♥", "7♥", trump="♠")
+    table = endgame_table("6♥", "7♥", trump="♠")
     events = table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert kinds(events) == ["defended", "discarded", "went_out", "finished"]
     assert table.outcome == "draw"
@@ -99,7 +99,7 @@ def test_C03_R9_4_all_hands_emptied_together_is_a_draw() -> None:
 
 
 def test_R9_4_the_draw_is_between_the_seats_of_the_last_bout() -> None:
-    table = ending("6♥", "7♥ K♣", "A♣", trump="♠")
+    table = endgame_table("6♥", "7♥ K♣", "A♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()  # A is out, first
     table.play("B: K♣", "C: A♣ beats K♣")
@@ -108,7 +108,7 @@ def test_R9_4_the_draw_is_between_the_seats_of_the_last_bout() -> None:
 
 
 def test_C03_C11_R9_4_where_draws_are_not_allowed_the_defender_of_the_bout_is_the_durak() -> None:
-    table = ending("6♥", "7♥", trump="♠", draw_allowed=False)
+    table = endgame_table("6♥", "7♥", trump="♠", draw_allowed=False)
     events = table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert kinds(events) == ["defended", "discarded", "went_out", "finished"]
     assert list(events[2].went_out.seats) == [0]
@@ -122,7 +122,7 @@ def test_C11_R9_4_whoever_defended_is_the_durak_not_who_would_come_next(attacker
     at = letters.index(attacker)
     hands = ["", "", ""]
     hands[at], hands[(at + 1) % 3], hands[(at + 2) % 3] = "6♥", "7♥ 7♦", "6♦"
-    table = ending(*hands, trump="♠", attacker=attacker, draw_allowed=False)
+    table = endgame_table(*hands, trump="♠", attacker=attacker, draw_allowed=False)
     defender, other = letters[(at + 1) % 3], letters[(at + 2) % 3]
     table.play(f"{attacker}: 6♥", f"{other}: 6♦")
     table.play(f"{defender}: 7♥ beats 6♥", f"{defender}: 7♦ beats 6♦")
@@ -132,7 +132,7 @@ def test_C11_R9_4_whoever_defended_is_the_durak_not_who_would_come_next(attacker
 
 
 def test_R9_4_where_draws_are_not_allowed_a_take_is_as_ever() -> None:
-    table = ending("6♥", "7♥", trump="♠", draw_allowed=False)
+    table = endgame_table("6♥", "7♥", trump="♠", draw_allowed=False)
     table.play("A: 6♥", "B: take")
     assert table.outcome == "durak B"
 
@@ -148,7 +148,9 @@ def take_for_ever(table: Table, bouts: int) -> None:
 @pytest.mark.parametrize("draw_allowed", [True, False])
 def test_R9_5_fifty_bouts_without_a_discard_are_a_draw_on_any_table(draw_allowed: bool) -> None:
     # With three seats each gains one card as the defender and loses one as the attacker.
-    table = ending("6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠", draw_allowed=draw_allowed)
+    table = endgame_table(
+        "6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠", draw_allowed=draw_allowed
+    )
     dry = table.match.dry_bouts
     take_for_ever(table, 49 - dry)
     assert table.outcome == "goes on"
@@ -159,7 +161,7 @@ def test_R9_5_fifty_bouts_without_a_discard_are_a_draw_on_any_table(draw_allowed
 
 
 def test_R9_5_a_discard_starts_the_count_anew() -> None:
-    table = ending("6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠")
+    table = endgame_table("6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠")
     take_for_ever(table, 30)
     match = table.match
     attacker, defender = table.attacker, table.defender
@@ -181,7 +183,7 @@ def beating_pair(table: Table) -> tuple[str, str]:
 
 
 def test_R9_5_those_who_went_out_before_keep_their_places() -> None:
-    table = ending("6♥", "7♥ 10♦ K♥", "8♥ J♦", "8♣ 9♣", trump="♠")
+    table = endgame_table("6♥", "7♥ 10♦ K♥", "8♥ J♦", "8♣ 9♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
     take_for_ever(table, 50)
@@ -202,7 +204,7 @@ def test_C05_R9_6_R10_4_leaving_ends_the_match_as_abandoned(seat: str) -> None:
 
 
 def test_R9_1_a_seat_that_is_out_moves_no_more() -> None:
-    table = ending("6♥", "7♥ K♣", "9♣", trump="♠")
+    table = endgame_table("6♥", "7♥ K♣", "9♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
     moves: list[Any] = ["6♥", "pass", "take", "transfer 6♥", "7♥ beats 6♥"]

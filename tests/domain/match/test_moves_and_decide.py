@@ -11,19 +11,12 @@ from domain.cards import CARDS, cards_in
 from domain.match.commands import Play
 from domain.match.decide import decide
 from domain.match.fold import Match
+from domain.match.move_messages import attack, challenge, defend, list_moves, transfer
 from domain.match.moves import legal_moves
 from domain.match.refusal import Refusal
 from durak.v1.settings_pb2 import Settings
 from durak.v1.table_pb2 import PHASE_PLAYING, Move
-from tests.domain.random_play import (
-    attack,
-    challenge,
-    dealt_by_seed,
-    defend,
-    moves_in,
-    step,
-    transfer,
-)
+from tests.domain.random_play import dealt_by_seed, step
 from tests.domain.tables import PASS, TAKE, Table, settings, sitting
 
 NO_SUCH_CARDS = (0, 53, 1000)
@@ -78,7 +71,7 @@ def may_be_tried(match: Match, seat: int, move: Move) -> bool:
 def assert_agreement(match: Match) -> None:
     for seat in range(len(match.hands)):
         legal = legal_moves(match, seat)
-        listed = {move.SerializeToString() for move in moves_in(legal)}
+        listed = {move.SerializeToString() for move in list_moves(legal)}
         listed |= {challenge(version).SerializeToString() for version in legal.challenge}
         for move in every_move(match):
             version = match.version
@@ -113,5 +106,5 @@ def test_some_seat_can_always_move() -> None:
             assert match.on_clock()
             for seat in range(wanted.seats):
                 if match.on_clock() >> seat & 1:
-                    assert moves_in(legal_moves(match, seat))
+                    assert list_moves(legal_moves(match, seat))
             table.store(step(table, chance))

@@ -29,9 +29,10 @@ import pytest
 from domain.match.commands import Play
 from domain.match.decide import decide
 from domain.match.fold import Match
+from domain.match.move_messages import challenge, list_moves
 from domain.match.moves import legal_moves
 from domain.match.outcome import Outcome
-from tests.domain.random_play import challenge, dealt_by_seed, moves_in
+from tests.domain.random_play import dealt_by_seed
 from tests.domain.tables import Table, settings, sitting
 
 with (Path(__file__).parent / "perft.tsv").open() as lines:
@@ -46,7 +47,7 @@ def perft(match: Match, depth: int) -> int:
     count = 0
     for seat in range(len(match.hands)):
         legal = legal_moves(match, seat)
-        moves = moves_in(legal) + [challenge(version) for version in legal.challenge]
+        moves = list_moves(legal) + [challenge(version) for version in legal.challenge]
         if depth == 1:
             count += len(moves)
             continue

@@ -1,4 +1,4 @@
-"""Puzzles: the solver proves what they state; their matches are dealt and played by the rules."""
+"""Puzzles: the solver proves their answers, and their matches follow the rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def named(puzzle_id: str) -> Puzzle:
 
 
 def values(puzzle_id: str) -> dict[str, Value]:
-    """The value of each choice, written as puzzles write moves."""
+    """The value of each choice, in the notation of puzzles."""
     puzzle = named(puzzle_id)
     found = evaluate_moves(start_puzzle(puzzle).position)
     return {text: found[parse_move(text)].value for text in CHOICES[puzzle_id]}
@@ -56,11 +56,11 @@ CHOICES = {
 }
 
 
-# --- what the puzzles state -------------------------------------------------------------------
+# --- the stated answers -----------------------------------------------------------------------
 
 
 @EACH
-def test_the_solver_proves_the_right_choices_right_and_all_others_wrong(puzzle: Puzzle) -> None:
+def test_the_solver_proves_that_exactly_the_right_choices_are_best(puzzle: Puzzle) -> None:
     found = evaluate_moves(start_puzzle(puzzle).position)
     best = max(value.value for value in found.values())
     assert all(value.exact for value in found.values())
@@ -100,16 +100,16 @@ def test_there_are_puzzles_of_all_kinds() -> None:
     }
 
 
-def test_only_the_comparison_has_no_wrong_choice() -> None:
+def test_only_one_puzzle_has_no_wrong_choice() -> None:
     all_right = [p.id for p in PUZZLES if set(legal_moves(start_puzzle(p).position)) == p.right]
     assert all_right == ["last-trump-win"]
 
 
-# --- the matches they are played on -----------------------------------------------------------
+# --- the matches of the puzzles ---------------------------------------------------------------
 
 
 @EACH
-def test_a_puzzle_is_where_its_match_has_come_to(puzzle: Puzzle) -> None:
+def test_the_match_of_a_puzzle_reaches_its_position(puzzle: Puzzle) -> None:
     match = start_puzzle(puzzle).match
     assert tuple(match.hands) == puzzle.hands
     assert match.stock == []
@@ -131,7 +131,7 @@ def test_a_puzzle_is_where_its_match_has_come_to(puzzle: Puzzle) -> None:
         ("2♠ 3♦", "4♠ K♥ 2♥ 3♥", OPPONENT, 52),
     ],
 )
-def test_R3_4_a_past_is_dealt_so_that_the_lowest_trump_leads(
+def test_R3_4_in_a_reconstructed_deal_the_lowest_trump_leads(
     you: str, opponent: str, leader: int, deck: int
 ) -> None:
     spades = 3
@@ -157,7 +157,7 @@ def card_of(word: str) -> Any:
         ("6♠ 7♠ 8♠ 9♠ 10♠", "J♠ Q♠ K♠ A♠ 6♥", "too few trumps"),
     ],
 )
-def test_hands_that_nothing_leads_to(you: str, opponent: str, fault: str) -> None:
+def test_no_deal_leads_to_impossible_hands(you: str, opponent: str, fault: str) -> None:
     hands = [mask_of(card_of(word) for word in hand.split()) for hand in (you, opponent)]
     with pytest.raises(ValueError, match=fault):
         reconstruct_deal(hands, PLAYER, 3, 36)
@@ -167,9 +167,9 @@ def test_hands_that_nothing_leads_to(you: str, opponent: str, fault: str) -> Non
 
 
 @EACH
-def test_every_choice_is_played_to_the_end_that_the_solver_foretells(puzzle: Puzzle) -> None:
+def test_every_choice_is_played_to_the_result_that_the_solver_predicts(puzzle: Puzzle) -> None:
     started = start_puzzle(puzzle)
-    foretold = evaluate_moves(started.position)
+    predicted = evaluate_moves(started.position)
     version = started.match.version
     for choice in legal_moves(started.position):
         made = make_attempt(puzzle, started, choice)
@@ -179,15 +179,15 @@ def test_every_choice_is_played_to_the_end_that_the_solver_foretells(puzzle: Puz
         came_out = Value.LOSS if finished.durak == PLAYER else Value.WIN
         if finished.outcome == Outcome.OUTCOME_DRAW:
             came_out = Value.DRAW
-        assert made.value is came_out is foretold[choice].value
+        assert made.value is came_out is predicted[choice].value
         assert made.right is (choice in puzzle.right) is (made.value is made.best)
         assert made.view.version == version + len(made.steps)
         assert list(made.view.hand) == [card for card in cards_in(mask_of(made.view.hand)) if card]
         assert made.opponent_hand.bit_count() == made.view.seats[OPPONENT].card_count
-    assert started.match.version == version, "a choice leaves the puzzle as it is"
+    assert started.match.version == version, "a choice does not change the puzzle"
 
 
-def test_R9_1_the_same_defence_comes_to_two_ends() -> None:
+def test_R9_1_the_same_defence_has_different_results() -> None:
     for puzzle_id, outcome in (
         ("last-trump-draw", Outcome.OUTCOME_DRAW),
         ("last-trump-win", Outcome.OUTCOME_PLAYED_OUT),
@@ -200,32 +200,32 @@ def test_R9_1_the_same_defence_comes_to_two_ends() -> None:
         assert made.continuation == ()
 
 
-def test_R7_1_after_a_choice_the_opponent_answers_until_you_have_to_choose() -> None:
+def test_R7_1_after_a_choice_play_goes_on_until_the_players_next_choice() -> None:
     puzzle = named("draw-out-the-trump")
     made = make_attempt(puzzle, start_puzzle(puzzle), parse_move("7♣"))
     kinds = [record.event.WhichOneof("kind") for record in made.steps]
-    # A♠ beats 7♣, there is nothing to throw in but the pass, and the opponent leads
+    # A♠ beats 7♣, the player can only pass, and the opponent leads
     assert kinds == ["attacked", "defended", "passed", "discarded", "attacked"]
     assert made.view.moves.can_take
 
 
-def test_a_move_of_the_contract_is_the_choice_that_it_means() -> None:
+def test_a_move_message_selects_its_choice() -> None:
     for puzzle in PUZZLES:
         started = start_puzzle(puzzle)
         for choice in legal_moves(started.position):
             assert find_choice(started, to_move_message(choice)) == choice
 
 
-def test_a_move_that_the_rules_do_not_allow_is_refused_by_its_rule() -> None:
+def test_an_illegal_move_is_refused_with_its_reason() -> None:
     started = start_puzzle(named("last-trump-draw"))
     ace_of_spades = Move(attack=AttackMove(card=card_of("A♠")))
     refusal = find_choice(started, ace_of_spades)
     assert isinstance(refusal, Refusal)
     assert refusal.reason == ErrorReason.ERROR_REASON_NOT_YOUR_TURN
-    assert find_choice(started, None) is None  # who defends cannot wait
+    assert find_choice(started, None) is None  # the defender cannot wait
 
 
-# --- data that are no puzzle ------------------------------------------------------------------
+# --- invalid data -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_move_that_the_rules_do_not_allow_is_refused_by_its_rule() -> None:
         {"texts": {"en": {"title": "One"}}},
     ],
 )
-def test_data_that_are_no_puzzle(change: dict[str, Any]) -> None:
+def test_invalid_data_are_refused(change: dict[str, Any]) -> None:
     parse_puzzle("fine", DATA)
     with pytest.raises(PuzzleError, match="broken"):
         parse_puzzle("broken", DATA | change)
@@ -250,12 +250,12 @@ def test_data_that_are_no_puzzle(change: dict[str, Any]) -> None:
     "change",
     [
         {"you": "6♠ 7♠"},  # an odd number of cards
-        {"bout": ["you: A♥"]},  # then it is not yours to defend
+        {"bout": ["you: A♥"]},  # then the player cannot defend
         {"bout": ["opponent: A♥", "you: 6♠ x A♥"]},  # over already, and 6♠ in two places
-        {"deck": 24},  # has no six
+        {"deck": 24},  # has no sixes
     ],
 )
-def test_positions_that_no_match_comes_to(change: dict[str, Any]) -> None:
+def test_positions_that_no_match_reaches_are_refused(change: dict[str, Any]) -> None:
     start_puzzle(parse_puzzle("fine", DATA))
     with pytest.raises((PuzzleError, ValueError)):
         start_puzzle(parse_puzzle("broken", DATA | change))

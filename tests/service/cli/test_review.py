@@ -12,7 +12,7 @@ import pytest
 
 from eventstore import EventStore
 from tests.conftest import Database
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import Table, opened, settings
 from tests.service.matches.test_review import stored
 from tests.terminal import COMMAND, SECONDS, Server, Terminal
@@ -47,7 +47,7 @@ def desk(database: Database, tmp_path: Path) -> Iterator[Desk]:
 
 def lost() -> Table:
     """A has led the wrong card: nothing of B's beats K♦, so B would take it, and 6♣ goes last."""
-    table = ending("6♣ K♦", "9♣ K♥", trump="♠")
+    table = endgame_table("6♣ K♦", "9♣ K♥", trump="♠")
     table.play("A: 6♣", "B: 9♣ beats 6♣", "A: pass", "B: K♥", "A: take")
     return table
 
@@ -108,7 +108,7 @@ def test_refusals_are_told_with_an_exit_code(desk: Desk) -> None:
 
 
 def test_a_match_without_an_ending_has_nothing_to_review(desk: Desk) -> None:
-    table = ending("6♥", "7♥ 10♦", "9♣", trump="♠")
+    table = endgame_table("6♥", "7♥ 10♦", "9♣", trump="♠")
     table.play("A: leave")
     done = desk.run("player-A", desk.put(table))
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.match_service_pb2 import ReviewVerdict
 from durak.v1.table_pb2 import EndgameResult
 from eventstore import Append, EventStore, first_hash
-from tests.domain.endgame_tables import ending
+from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import TAKE, Table, move_of
 from tests.service.playing import (
     DEADLINE_S,
@@ -58,7 +58,7 @@ async def in_role(playing: Playing, replica: Replica, name: str, *roles: str) ->
 
 async def test_a_win_given_away_is_told_with_the_better_move(playing: Playing) -> None:
     # Nothing of B's beats K♦, so B would take it, and 6♣ would be A's last card.
-    table = ending("6♣ K♦", "9♣ K♥", trump="♠")
+    table = endgame_table("6♣ K♦", "9♣ K♥", trump="♠")
     right = move_of(table.match, "K♦")
     table.play("A: 6♣", "B: 9♣ beats 6♣", "A: pass", "B: K♥", "A: take")
     replica = await playing.replica(review_seconds_max=PATIENCE_S)
@@ -85,7 +85,7 @@ async def test_a_win_given_away_is_told_with_the_better_move(playing: Playing) -
 
 async def test_waiting_can_be_the_better_move(playing: Playing) -> None:
     # With Q♦ gone, J♠ has to beat 10♦: a draw. Kept, one of the two is left as the last card.
-    table = ending("Q♥ Q♦ J♠", "10♦ K♦ 8♠", trump="♠")
+    table = endgame_table("Q♥ Q♦ J♠", "10♦ K♦ 8♠", trump="♠")
     table.play("A: Q♥", "A: Q♦", "B: 8♠ beats Q♥", "B: K♦ beats Q♦", "A: pass")
     table.play("B: 10♦", "A: J♠ beats 10♦")
     replica = await playing.replica(review_seconds_max=PATIENCE_S)
@@ -133,7 +133,7 @@ async def test_a_match_that_is_not_over_is_reviewed_for_nobody(
 
 
 async def test_what_the_time_does_not_suffice_for_is_said_to_be_undecided(playing: Playing) -> None:
-    table = ending("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
+    table = endgame_table("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
     table.play("A: 6♥", "B: leave")
     few = await playing.replica(review_seconds_max=PATIENCE_S, review_positions_max=10)
     enough = await playing.replica(review_seconds_max=PATIENCE_S)

@@ -24,7 +24,7 @@ from durak.v1.events_pb2 import (
     TOOK_REASON_FALSE_ACCUSATION,
 )
 
-DRY_BOUTS_MAX = 50
+BOUTS_WITHOUT_DISCARD_MAX = 50
 
 
 class State:
@@ -42,7 +42,7 @@ class State:
         """The bout that ended last."""
         self.leader = 0
         self.bouts = 0
-        self.dry_bouts = 0
+        self.bouts_without_discard = 0
         """How many bouts in a row have ended without a discard (R9.5)."""
         self.limit = 5 if table.five_card_opening else 6
         self.expected: Expected | None = None
@@ -146,7 +146,7 @@ class State:
 
     def _next_bout(self, now_us: int) -> None:
         """Start the next bout, or expect the result (R7.4, R9.3 to R9.5)."""
-        if len(self.in_play) <= 1 or self.dry_bouts >= DRY_BOUTS_MAX:
+        if len(self.in_play) <= 1 or self.bouts_without_discard >= BOUTS_WITHOUT_DISCARD_MAX:
             seats = list(range(self.table.size))
             ending = score.settled(self.table.stake, seats, self.went_out, sorted(self.in_play))
             self.expected = Expected("R9", ending)
@@ -166,7 +166,7 @@ class State:
             case Deal():
                 self._deal(event, now_us)
             case Discard():
-                self.dry_bouts = 0
+                self.bouts_without_discard = 0
                 self.limit = 6  # R4.3: the table has seen its first successful defence
                 self._end_bout(now_us)
             case PickUp():
@@ -191,7 +191,7 @@ class State:
     def _pick_up(self, pick_up: PickUp, now_us: int) -> None:
         assert self.bout is not None
         self.hands[pick_up.seat].update(self.bout.cards())
-        self.dry_bouts += 1
+        self.bouts_without_discard += 1
         self._end_bout(now_us, taker=pick_up.seat)
 
     def _end_bout(self, now_us: int, taker: int | None = None) -> None:

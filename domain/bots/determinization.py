@@ -10,7 +10,7 @@ from domain.bots.card_memory import CardMemory
 from domain.bots.observation import observe
 from domain.bots.packed_cards import Packed, pack_mask, split
 from domain.bots.simulation import Simulation, Variant
-from domain.match.state import ATTACK_CARDS_MAX, ATTACK_CARDS_MAX_OPENING
+from domain.match.state import ATTACK_CARDS_MAX, OPENING_ATTACK_CARDS_MAX
 from durak.v1.settings_pb2 import ThrowIn
 from durak.v1.table_pb2 import TableView
 
@@ -129,7 +129,7 @@ def _base_simulation(view: TableView, hands: list[Packed]) -> Simulation:
         Variant(
             settings.throw_in == ThrowIn.THROW_IN_ALL, settings.transfer, settings.draw_allowed
         ),
-        ATTACK_CARDS_MAX_OPENING if is_opening else ATTACK_CARDS_MAX,
+        OPENING_ATTACK_CARDS_MAX if is_opening else ATTACK_CARDS_MAX,
     )
     seen = observe(view)
     simulation.in_play = [seat.seat for seat in view.seats if not seat.place]

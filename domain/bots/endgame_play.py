@@ -9,7 +9,7 @@ from domain.cards import mask_of
 from domain.endgame.conversion import position_from_view, to_move_message
 from domain.endgame.position import EndgameMove, Position
 from domain.endgame.solver import Solver, Value
-from domain.match.state import ATTACK_CARDS_MAX_OPENING
+from domain.match.state import OPENING_ATTACK_CARDS_MAX
 from durak.v1.table_pb2 import Move, TableView
 
 POSITIONS_MAX: Final = 20_000
@@ -65,7 +65,7 @@ def exact_outcome(simulation: Simulation, seat: int, trump_suit: int) -> float |
         trump_suit=trump_suit,
         transfer=simulation.variant.transfers,
         draw_allowed=simulation.variant.draw_allowed,
-        five_card_limit=simulation.attacks_max == ATTACK_CARDS_MAX_OPENING,
+        five_card_limit=simulation.attacks_max == OPENING_ATTACK_CARDS_MAX,
         bouts_without_discard=simulation.bouts_without_discard,
         attacker_seat=simulation.attacker,
         defender_seat=simulation.defender,

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from domain.bots.packed_cards import BEATERS_OF, PLAIN, SAME_RANK, TRUMPS, Packed
 from domain.bots.policy import PhasePolicy, Policy
 from domain.match.deal import HAND_SIZE
-from domain.match.state import ATTACK_CARDS_MAX, DRY_BOUTS_MAX
+from domain.match.state import ATTACK_CARDS_MAX, BOUTS_WITHOUT_DISCARD_MAX
 
 DRAW: Final = -1
 
@@ -269,7 +269,7 @@ class Simulation:
                 while not hands[leader]:
                     leader = self.after(leader)
                 self.in_play = holding
-        if self.bouts_without_discard >= DRY_BOUTS_MAX:
+        if self.bouts_without_discard >= BOUTS_WITHOUT_DISCARD_MAX:
             return DRAW
         self.attacker = leader
         self._start_bout()

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from domain.cards import ALL_CARDS, BEATERS, RANK_MASK, SUIT_MASK, CardMask
 from domain.match.state import (
     ATTACK_CARDS_MAX,
-    ATTACK_CARDS_MAX_OPENING,
-    DRY_BOUTS_MAX,
+    BOUTS_WITHOUT_DISCARD_MAX,
+    OPENING_ATTACK_CARDS_MAX,
 )
 
 
@@ -102,7 +102,10 @@ class Position:
             raise ValueError(
                 "each card must be in one place only, as one of the bits 1 << 0 to 1 << 51"
             )
-        if not 0 <= self.trump_suit <= 3 or not 0 <= self.bouts_without_discard < DRY_BOUTS_MAX:
+        if (
+            not 0 <= self.trump_suit <= 3
+            or not 0 <= self.bouts_without_discard < BOUTS_WITHOUT_DISCARD_MAX
+        ):
             raise ValueError("trump_suit must be 0 to 3 and bouts_without_discard 0 to 49")
         if self.attacker_seat == self.defender_seat:
             raise ValueError("attacker and defender must be different seats")
@@ -127,7 +130,7 @@ class Position:
     @property
     def attack_limit(self) -> int:
         """The maximum number of attack cards in a bout, regardless of hands: six or five (R4.3)."""
-        return ATTACK_CARDS_MAX_OPENING if self.five_card_limit else ATTACK_CARDS_MAX
+        return OPENING_ATTACK_CARDS_MAX if self.five_card_limit else ATTACK_CARDS_MAX
 
     def attack_cards_allowed(self) -> int:
         """Return how many more attack cards the cap allows (R4.3, R4.4, R6.2)."""
@@ -284,7 +287,7 @@ def _next_bout(
             return Terminal(p.attacker_seat)
         return Terminal(None)
     without_discard = 0 if discarded else p.bouts_without_discard + 1
-    if without_discard >= DRY_BOUTS_MAX:
+    if without_discard >= BOUTS_WITHOUT_DISCARD_MAX:
         return Terminal(None)
     fresh = replace(
         p,

@@ -19,7 +19,7 @@ from domain.endgame.position import (
 )
 from domain.endgame.search import FAR, BudgetSpent, Search
 from domain.endgame.transfer_search import HorizonReached, TransferSearch
-from domain.match.state import DRY_BOUTS_MAX
+from domain.match.state import BOUTS_WITHOUT_DISCARD_MAX
 
 _S = TypeVar("_S", bound=Search)
 
@@ -161,7 +161,7 @@ class Solver:
     def _plain_search(self) -> Search:
         """Return the cheapest search that is correct for the root."""
         root = self.root
-        left = DRY_BOUTS_MAX - root.bouts_without_discard
+        left = BOUTS_WITHOUT_DISCARD_MAX - root.bouts_without_discard
         if root.transfer:
             return self._new(TransferSearch)
         longest = root.attacker_hand.bit_count() + 1
@@ -180,7 +180,7 @@ class Solver:
     def _countdown(self) -> CountdownSearch:
         search = self._new(CountdownSearch)
         search.count_down(
-            DRY_BOUTS_MAX - self.root.bouts_without_discard,
+            BOUTS_WITHOUT_DISCARD_MAX - self.root.bouts_without_discard,
             transfers=self.root.transfer,
         )
         return search
@@ -279,14 +279,14 @@ class Solver:
         search = self.search
         if isinstance(search, CountdownSearch) or not isinstance(search, TransferSearch):
             return False
-        return self.root.bouts_without_discard + search.root_run >= DRY_BOUTS_MAX
+        return self.root.bouts_without_discard + search.root_run >= BOUTS_WITHOUT_DISCARD_MAX
 
     def _within_fifty(self) -> bool:
         """Return whether no run after the next discard is long enough for a draw by R9.5."""
         search = self.search
         if isinstance(search, TransferSearch):
-            return search.longest_of_all < DRY_BOUTS_MAX
-        return search.width < DRY_BOUTS_MAX
+            return search.longest_of_all < BOUTS_WITHOUT_DISCARD_MAX
+        return search.width < BOUTS_WITHOUT_DISCARD_MAX
 
 
 def _worth(ending: Terminal, seat: int) -> int:

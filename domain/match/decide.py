@@ -1,9 +1,16 @@
-"""Deciding a command: the events that it makes, or the refusal that names its rule.
+"""Decides a command: returns the events that it makes, or the refusal that names its rule.
 
-    outcome = decide(match, by_player("alice"), Play(move))
-    if not isinstance(outcome, Refusal):
-        outcome.events  # to store
-        outcome.after  # the match once they are stored
+>>> from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
+>>> settings = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL)
+>>> opening = OpenTable(settings, server_seed=bytes(32), idle_limit_seconds=3600)
+>>> outcome = decide(Match(match_id=bytes(16)), by_player("ann"), opening)
+>>> [event.WhichOneof("kind") for event in outcome.events]  # to store
+['table_opened']
+>>> outcome.after.version  # the match after these events
+1
+>>> refusal = decide(outcome.after, by_player("bob"), Leave())
+>>> Reason.Name(refusal.reason)
+'ERROR_REASON_NOT_SEATED'
 
 Players, bots and the clock all go through `decide`. The event of the command itself, the initiating
 event, is followed by all that the rules make of it: the bout closes, seats draw and go out, the

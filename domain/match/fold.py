@@ -1,9 +1,13 @@
-"""A match: the state of one table, folded from its events, and nothing else.
+"""The fold: the state of a match, computed from its events and nothing else.
 
-`Match.apply` folds one stored record. It never fails on what the decisions of this package made,
-and raises `CorruptLogError` on anything else: a card from nowhere, a move in the wrong role, a
-consequence that the rules do not draw. What must happen next by the rules alone (closing the bout,
-drawing, going out, the result) is `State.due`; `domain.match.consequences` makes those events.
+`Match.apply` folds one stored record. It accepts everything that `domain.match.decide` makes and
+raises `CorruptLogError` on anything else: a card from nowhere, a move in the wrong role, a
+consequence that the rules do not require. `State.due` is the event that must follow by the rules
+alone (closing the bout, drawing, going out, the result); `domain.match.consequences` makes it.
+
+>>> Match().apply(Record(match_id=bytes(16), version=2))
+Traceback (most recent call last):
+domain.match.fold.CorruptLogError: version 2 follows version 0
 """
 
 from collections.abc import Callable, Iterable
@@ -25,9 +29,9 @@ from domain.match.deal import HAND_SIZE
 from domain.match.payouts import MatchResult
 from domain.match.state import (
     ATTACK_CARDS_MAX,
-    ATTACK_CARDS_MAX_OPENING,
-    DRY_BOUTS_MAX,
+    BOUTS_WITHOUT_DISCARD_MAX,
     NOBODY,
+    OPENING_ATTACK_CARDS_MAX,
     Due,
     State,
     has_seat,
@@ -66,15 +70,15 @@ from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
 
 
 class CorruptLogError(Exception):
-    """A record that cannot follow the ones before it. The log was changed, or is not a match."""
+    """A record cannot follow the records before it. The log was changed, or is not a match."""
 
 
-MATCH_ID_BYTES: Final = 16  # of a UUID
+MATCH_ID_BYTES: Final = 16  # a UUID
 
-# By names of their own: on its class a member is looked up anew each time, which takes 0.1 µs.
+# Global names: the lookup of a member on its class takes 0.1 µs each time.
 _DEAL, _SERVER_ACT, _DISCARD, _TAKE, _DRAW, _GO_OUT, _FINISH = Due
 
-# By `Due`: the kinds of event that can be it.
+# Indexed by `Due`: the kinds of event that it can be.
 _KINDS_DUE: Final = (
     ("dealt",),
     ("attacked", "take_declared", "passed", "left"),
@@ -87,12 +91,12 @@ _KINDS_DUE: Final = (
 
 
 class Match(State):
-    """One match. `apply` folds its records one after the other."""
+    """A match. `apply` folds its records one by one."""
 
     __slots__ = ()
 
     def apply(self, record: Record) -> None:
-        """Fold the next stored record. Raises `CorruptLogError` if it cannot be the next one."""
+        """Fold the next stored record. Raises CorruptLogError if it cannot be the next one."""
         version = record.version
         if version != self.version + 1:
             raise CorruptLogError(f"version {version} follows version {self.version}")
@@ -109,21 +113,24 @@ class Match(State):
         self.fold_event(record.event)
 
     def fold_event(self, event: Event) -> None:
-        """Fold one event at the next version. Stored records go through `apply`."""
+        """Fold one event at the next version. Use `apply` for stored records.
+
+        Raises CorruptLogError.
+        """
         self.version += 1
         kind = event.WhichOneof("kind")
         fold = _FOLDS.get(kind)
         if fold is None:
-            self._corrupt("an event of a kind that this version does not know")
+            self._corrupt("the kind of event is unknown")
         due = self.due
         if due is not None:
             if kind not in _KINDS_DUE[due]:
-                self._corrupt(f"{kind} where {due.name} was due")
+                self._corrupt(f"{kind} where {due.name} is due")
             if due is _SERVER_ACT and event != self.act_due():
-                self._corrupt("the server did for a seat what it does not have to do")
+                self._corrupt("the server made the wrong move for a seat")
         elif self.phase == PHASE_ENDED:
-            self._corrupt("the match had ended")
-        fold(self, getattr(event, kind))  # type: ignore[arg-type] # a kind without a fold is gone
+            self._corrupt("the match has ended")
+        fold(self, getattr(event, kind))  # type: ignore[arg-type] # a kind without a fold was refused above
 
     def _corrupt(self, fault: str) -> NoReturn:
         raise CorruptLogError(f"version {self.version}: {fault}")
@@ -131,14 +138,14 @@ class Match(State):
     def _restart_clock(self) -> None:
         self.clock_record = self.last_record
 
-    # Before the deal.
+    # --- before the deal -----------------------------------------------------------------------
 
     def _on_table_opened(self, event: TableOpened) -> None:
         if self.version != 1:
-            self._corrupt("the table was opened before")
+            self._corrupt("the table is already open")
         settings = event.settings
         if not 2 <= settings.seats <= settings.deck // HAND_SIZE or settings.deck not in DECKS:
-            self._corrupt("no table that can be dealt")  # R2.1
+            self._corrupt("the deck is not enough for the seats")  # R2.1
         if min(settings.turn_timer_seconds, settings.stake_coins, event.idle_limit_seconds) < 0:
             self._corrupt("a setting is negative")
         self.table = Table.opened(self.match_id, event)
@@ -161,7 +168,7 @@ class Match(State):
 
     def _on_dealt(self, event: Dealt) -> None:
         if self.due is not _DEAL:
-            self._corrupt("nothing is dealt now")
+            self._corrupt("a deal is not due")
         seats = len(self.table.seats)
         hands: list[list[Card]] = [list(hand.cards) for hand in event.hands]
         stock: list[Card] = list(event.stock)
@@ -174,7 +181,7 @@ class Match(State):
             or event.trump_card != cards[-1]
             or not 0 <= event.first_attacker < seats
         ):
-            self._corrupt("no deal of this deck to these seats")
+            self._corrupt("the deal does not fit the deck and the seats")
         self.phase = PHASE_PLAYING
         self.hands = [mask_of(hand) for hand in hands]
         self.stock = stock[::-1]
@@ -183,20 +190,20 @@ class Match(State):
         self.in_play = self.holding = (1 << seats) - 1
         self.timeouts = [0] * seats
         if self.table.five_card_opening:
-            self.attacks_max = ATTACK_CARDS_MAX_OPENING
+            self.attacks_max = OPENING_ATTACK_CARDS_MAX
         self.next_leader = event.first_attacker
         self._start_bout()
 
-    # The bout.
+    # --- the bout ------------------------------------------------------------------------------
 
     def _start_bout(self) -> None:
         self.due = None
         self.bout += 1
-        self._face(self.next_leader, self.next_in_play(self.next_leader))
+        self._set_defender(self.next_leader, self.next_in_play(self.next_leader))
         self._restart_clock()
 
-    def _face(self, attacker: int, defender: int) -> None:
-        """Make a seat the defender, at a bout's start or at a transfer (R4.3, R5.2, R6.2)."""
+    def _set_defender(self, attacker: int, defender: int) -> None:
+        """Set the roles at the start of a bout or after a transfer (R4.3, R5.2, R6.2)."""
         self.attacker = attacker
         self.defender = defender
         self.cap = min(self.hands[defender].bit_count(), self.attacks_max)
@@ -205,10 +212,10 @@ class Match(State):
             others &= 1 << self.next_in_play(defender) | 1 << self.next_in_play(defender, -1)
         self.throwers = others
 
-    def _lay(self, seat: int, card: Card) -> None:
-        """Lay a card on the table; it leaves its hand, and all passes are withdrawn (R5.3)."""
+    def _play_card(self, seat: int, card: Card) -> None:
+        """Move a card from a hand to the table and withdraw all passes (R5.3)."""
         if self.phase != PHASE_PLAYING or not 0 < card < 53:
-            self._corrupt(f"seat {seat} played out of play")
+            self._corrupt(f"seat {seat} played a card that cannot be played")
         bit = BIT_OF[card]
         hand = self.hands[seat] ^ bit
         if hand & bit:
@@ -224,16 +231,16 @@ class Match(State):
         self._acted(seat)
 
     def _acted(self, seat: int) -> None:
-        """A seat acted. It did so by itself unless its time had just run out (R10.3)."""
+        """Reset the timeouts of a seat that acted, unless the server acted for it (R10.3)."""
         if self.timed_out == NOBODY:
             self.timeouts[seat] = 0
         else:
             self.timed_out = NOBODY
             self.due = None
 
-    def _note_cheat(self) -> None:
+    def _record_cheat(self) -> None:
         if not self.table.tricky:
-            self._corrupt("an illegal play on a table that is not tricky")
+            self._corrupt("the play is illegal and the table is not tricky")
         self.cheats.add(self.version)
 
     def _on_attacked(self, event: Attacked) -> None:
@@ -246,10 +253,10 @@ class Match(State):
             ranks = ALL_CARDS  # R4.1
         elif not has_seat(self.throwers, seat) or len(self.attacks) >= self.cap:
             self._corrupt(f"seat {seat} may not throw in")
-        self._lay(seat, card)
+        self._play_card(seat, card)
         self.attacks.append(card)
         if not ranks & BIT_OF[card]:
-            self._note_cheat()
+            self._record_cheat()
         if self.taking:
             self._close_if_settled()
 
@@ -260,11 +267,11 @@ class Match(State):
         if seat != self.defender or self.taking:
             self._corrupt(f"seat {seat} may not beat")
         if target not in self.attacks or target in self.beaten_by:
-            self._corrupt("an attack card beaten that does not lie unbeaten on the table")
-        self._lay(seat, card)
+            self._corrupt("the beaten card is not an unbeaten attack card")
+        self._play_card(seat, card)
         self.beaten_by[target] = card
         if not BEATERS[self.trump_suit][target] & BIT_OF[card]:
-            self._note_cheat()
+            self._record_cheat()
         if len(self.beaten_by) == len(self.attacks):
             self._close_if_settled()
 
@@ -274,19 +281,19 @@ class Match(State):
         if not self.table.transfer or seat != self.defender or self.taking or not self.attacks:
             self._corrupt(f"seat {seat} may not transfer")
         target = self.next_in_play(seat)
-        if len(self.attacks) + 1 > min(self.hands[target].bit_count(), self.attacks_max):
-            self._corrupt("a transfer of more cards than the next seat may face")
-        self._lay(seat, card)
+        if len(self.attacks) + 1 > self.transfer_room():
+            self._corrupt("the transfer exceeds the cap of the next seat")
+        self._play_card(seat, card)
         if self.beaten_by or RANK_OF[card] != RANK_OF[self.attacks[0]]:
-            self._note_cheat()
+            self._record_cheat()
         self.attacks.append(card)
-        self._face(seat, target)
+        self._set_defender(seat, target)
 
     def _on_passed(self, event: Passed) -> None:
         seat = event.seat
         open_attack = self.unbeaten and not self.taking
         if not self.attacks or open_attack or not has_seat(self.awaited(), seat):
-            self._corrupt(f"seat {seat} passed where no pass was awaited")
+            self._corrupt(f"the bout does not wait for a pass of seat {seat}")
         self._acted(seat)
         self.passed |= 1 << seat
         self._close_if_settled()
@@ -300,7 +307,7 @@ class Match(State):
         self._close_if_settled()
 
     def _close_if_settled(self) -> None:
-        """Close the bout when no pass is awaited any more (R7.1, R7.2, R7.3, R11.5)."""
+        """Close the bout if it waits for no more passes (R7.1, R7.2, R7.3, R11.5)."""
         if self.awaited():
             return
         if self.taking:
@@ -323,7 +330,7 @@ class Match(State):
         else:
             self.taker = (accuser, TOOK_REASON_FALSE_ACCUSATION)
 
-    # After the bout.
+    # --- after the bout ------------------------------------------------------------------------
 
     def _on_took(self, event: Took) -> None:
         seat, reason = self.taker
@@ -333,23 +340,23 @@ class Match(State):
             or event.reason != reason
             or event.cards != self.table_cards()
         ):
-            self._corrupt("a seat took what it does not have to take")
+            self._corrupt("the take is not the one that is due")
         self.hands[seat] |= self.on_table
         self.holding |= 1 << seat
-        self.dry_bouts += 1
-        # Only a defender who takes is passed over (R7.2, R11.4).
+        self.bouts_without_discard += 1
+        # Only a defender who takes is skipped (R7.2, R11.4).
         self._clear_table(self.defender if seat != self.defender else NOBODY)
 
     def _on_discarded(self, event: Discarded) -> None:
         if self.due is not _DISCARD or event.cards != self.table_cards():
             self._corrupt("the wrong cards were discarded")
         self.discard |= self.on_table
-        self.dry_bouts = 0
+        self.bouts_without_discard = 0
         self.attacks_max = ATTACK_CARDS_MAX  # R4.3: from the first successful defence on
         self._clear_table(self.defender)
 
     def _clear_table(self, leader: int) -> None:
-        """End the bout: ``leader`` attacks next, or, for NOBODY, the seat after the defender."""
+        """End the bout. ``leader`` attacks next; NOBODY means the seat after the defender."""
         self.next_leader = leader
         self.attacks.clear()
         self.beaten_by.clear()
@@ -359,7 +366,7 @@ class Match(State):
         self.ranks_on_table = 0
         self.taking = False
         self.passed = 0
-        # While there is a stock nobody is out.
+        # With cards in the stock no seat is out.
         if self.stock and min(map(int.bit_count, self.hands)) < HAND_SIZE:
             self.due = _DRAW
         else:
@@ -367,7 +374,7 @@ class Match(State):
 
     def _on_drew(self, event: Drew) -> None:
         if self.due is not _DRAW:
-            self._corrupt("nobody draws now")
+            self._corrupt("a draw is not due")
         draws = self.draws_due()
         if [(draw.seat, draw.cards[:]) for draw in event.draws] != draws:
             self._corrupt("the wrong cards were drawn")
@@ -397,11 +404,11 @@ class Match(State):
         self._settle_outs()
 
     def _settle_outs(self) -> None:
-        """Read the result, now that the bout is closed and all is drawn (R9); or go on."""
+        """Read the result after the bout and the draws (R9), or start the next bout."""
         left = self.in_play.bit_count()
         if left == 1:
             self._end(OUTCOME_PLAYED_OUT, durak=self.in_play.bit_length() - 1)
-        elif left == 0 or self.dry_bouts >= DRY_BOUTS_MAX:
+        elif left == 0 or self.bouts_without_discard >= BOUTS_WITHOUT_DISCARD_MAX:
             self._end(OUTCOME_DRAW)
         else:
             if self.next_leader == NOBODY:
@@ -410,12 +417,12 @@ class Match(State):
                 self.next_leader = self.next_in_play(self.next_leader)
             self._start_bout()
 
-    # Time and end.
+    # --- time and end --------------------------------------------------------------------------
 
     def _on_timed_out(self, event: TimedOut) -> None:
         seat = event.seat
         if not self.table.turn_us or not has_seat(self.on_clock(), seat):
-            self._corrupt(f"the time of seat {seat} ran out where it had none")
+            self._corrupt(f"seat {seat} is not on the clock")
         self.timeouts[seat] += 1
         self.timed_out = seat
         self.due = _SERVER_ACT
@@ -423,9 +430,9 @@ class Match(State):
     def _on_left(self, event: Left) -> None:
         seat = event.seat
         if self.phase != PHASE_PLAYING or not has_seat(self.in_play, seat):
-            self._corrupt(f"seat {seat} left a match where it is not in play")
+            self._corrupt(f"seat {seat} left but is not in play")
         if (event.reason == LEFT_REASON_TIMEOUTS) != (self.timed_out == seat):
-            self._corrupt(f"seat {seat} did not leave for the reason given")
+            self._corrupt(f"the reason why seat {seat} left is wrong")
         self._end(OUTCOME_ABANDONED, leaver=seat)
 
     def _end(self, outcome: Outcome.ValueType, durak: int = NOBODY, leaver: int = NOBODY) -> None:
@@ -435,7 +442,7 @@ class Match(State):
     def _on_finished(self, event: Finished) -> None:
         cancelling = self.phase == PHASE_WAITING and self.version > 1
         if not (cancelling or self.due is _FINISH) or event != self.result_due():
-            self._corrupt("the result is not the one that the rules give")
+            self._corrupt("the result is wrong")
         self.phase = PHASE_ENDED
         self.due = None
         self.result = event
@@ -448,7 +455,7 @@ _FOLDS: Final[dict[str | None, Callable[[Match, Any], None]]] = {
 
 
 def fold(records: Iterable[Record]) -> Match:
-    """The match that these records, from version 1 on, make. Raises `CorruptLogError`."""
+    """Return the match of these records, from version 1 on. Raises CorruptLogError."""
     match = Match()
     for record in records:
         match.apply(record)

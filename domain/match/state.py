@@ -1,6 +1,6 @@
-"""What a match is at one moment: cards, bout, places, time, and what the rules make of them next.
+"""The state of a match at one moment: cards, bout, places, time, and the events that are due.
 
-`State` is read freely and changed only by `domain.match.fold.Match`, which folds events into it.
+`State` can be read freely. Only its subclass `domain.match.fold.Match` changes it.
 """
 
 from enum import IntEnum
@@ -27,18 +27,19 @@ from durak.v1.events_pb2 import (
 )
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Phase
 
-ATTACK_CARDS_MAX: Final = 6
-ATTACK_CARDS_MAX_OPENING: Final = 5
-DRY_BOUTS_MAX: Final = 50
-TIMEOUTS_IN_A_ROW_MAX: Final = 3
+ATTACK_CARDS_MAX: Final = 6  # R4.3
+OPENING_ATTACK_CARDS_MAX: Final = 5  # R4.3
+BOUTS_WITHOUT_DISCARD_MAX: Final = 50  # R9.5
+TIMEOUTS_IN_A_ROW_MAX: Final = 3  # R10.3
 NOBODY: Final = -1
+"""In the place of a seat: there is none."""
 
 
 class Due(IntEnum):
-    """What must be the next event, by the rules alone."""
+    """The event that must be next, by the rules alone."""
 
     DEAL = 0
-    SERVER_ACT = 1  # The server acts for the seat that timed out (R10.2).
+    SERVER_ACT = 1  # the server acts for the seat that timed out (R10.2)
     DISCARD = 2
     TAKE = 3
     DRAW = 4
@@ -46,16 +47,17 @@ class Due(IntEnum):
     FINISH = 6
 
 
-# Who laid a card on the table, and the version of the event. A plain tuple: one is made for every
-# card played, and a named one takes longer to make than the rest of laying it.
 Laid: TypeAlias = tuple[int, int]
+"""The seat that played a card and the version of the event. A named tuple would take longer to make
+than the rest of folding the play."""
 
 
 class State:
     """The state of one match.
 
-    Sets of seats are bit masks (bit ``1 << seat``), hands are card masks, ``stock`` is in reverse
-    drawing order (its end is drawn next), times are microseconds since the Unix epoch.
+    Sets of seats are bit masks in which seat ``s`` is bit ``1 << s``. Hands are card masks. The
+    stock is in reverse drawing order: its last card is drawn next. Times are in microseconds since
+    the Unix epoch.
     """
 
     __slots__ = (
@@ -64,12 +66,12 @@ class State:
         "attacks_max",
         "beaten_by",
         "bout",
+        "bouts_without_discard",
         "cap",
         "cheats",
         "clock_record",
         "defender",
         "discard",
-        "dry_bouts",
         "due",
         "ending",
         "hands",
@@ -100,10 +102,10 @@ class State:
     )
 
     def __init__(self, match_id: bytes = b"") -> None:
-        """A match before its first event. Without an id it gets that of its first record."""
+        """Start before the first event. Without a ``match_id`` it is that of the first record."""
         self.match_id = match_id
         self.version = 0
-        # The records that the times come from: reading a time costs more than folding an event.
+        # Records instead of times: reading a time costs more than folding an event.
         self.last_record = self.clock_record = Record()
         self.opened_us = 0
         self.requests: dict[bytes, int] = {}
@@ -126,12 +128,12 @@ class State:
         self.beaten_by: dict[Card, Card] = {}
         self.laid: dict[Card, Laid] = {}
         self.on_table: CardMask = 0
-        self.ranks_on_table: CardMask = 0  # every card of a rank that lies on the table
+        self.ranks_on_table: CardMask = 0  # all cards of the ranks on the table
         self.cap = 0
         self.taking = False
         self.passed = 0
-        # Versions of the illegal plays of the bout, on tricky tables. Known here only to judge a
-        # challenge (R11.4); stored nowhere and shown to nobody (R11.2).
+        # The versions of the bout's illegal plays on a tricky table. They only decide challenges
+        # (R11.4); they are stored nowhere and shown to nobody (R11.2).
         self.cheats: set[int] = set()
         self.taker = (NOBODY, TOOK_REASON_UNSPECIFIED)
         # From bout to bout.
@@ -139,7 +141,7 @@ class State:
         self.next_leader = NOBODY
         self.in_play = 0
         self.places: list[tuple[int, int]] = []  # (place, seat) in the order of R12.4
-        self.dry_bouts = 0
+        self.bouts_without_discard = 0
         # Time and end.
         self.timeouts: list[int] = []
         self.timed_out = NOBODY
@@ -148,21 +150,24 @@ class State:
 
     @property
     def time(self) -> Timestamp:
-        """The time of the last record, as it is stored."""
+        """The stored time of the last record."""
         return self.last_record.event_time
 
     @property
     def time_us(self) -> int:
-        """The time of the last record."""
+        """The time of the last record, in microseconds since the Unix epoch."""
         return _time_us(self.last_record)
 
     @property
     def clock_us(self) -> int:
-        """Since when the seats on the clock are on it; before the deal, when the table opened."""
+        """The time at which the clock started: for the seats on it, or for the open table."""
         return _time_us(self.clock_record)
 
     def deadline_us(self) -> int | None:
-        """When the server acts for the seats on the clock or closes the table (R10.2, R10.8)."""
+        """Return the time at which the server acts for a seat or closes the table (R10.2, R10.8).
+
+        None after the end.
+        """
         if self.phase == PHASE_ENDED:
             return None
         if self.phase == PHASE_PLAYING and self.table.turn_us:
@@ -170,7 +175,7 @@ class State:
         return self.clock_us + self.table.idle_us
 
     def next_in_play(self, seat: int, step: int = 1) -> int:
-        """The next seat clockwise that is in play; with ``step`` -1 the one before."""
+        """Return the next seat clockwise that is in play, or counter-clockwise with ``step`` -1."""
         seats = len(self.hands)
         seat = (seat + step) % seats
         while not self.in_play >> seat & 1:
@@ -179,11 +184,11 @@ class State:
 
     @property
     def unbeaten(self) -> int:
-        """The number of attack cards that nothing has beaten yet."""
+        """The number of attack cards that are not beaten."""
         return len(self.attacks) - len(self.beaten_by)
 
     def awaited(self) -> int:
-        """The seats whose pass the bout waits for, once it could close (R7.3, R11.5)."""
+        """Return the seats whose pass the bout waits for before it closes (R7.3, R11.5)."""
         if self.table.tricky:
             return self.in_play & ~(1 << self.defender) & ~self.passed
         if len(self.attacks) >= self.cap:
@@ -191,7 +196,7 @@ class State:
         return self.throwers & self.holding & ~self.passed
 
     def on_clock(self) -> int:
-        """The seats that the table waits for (R10.1, R10.7)."""
+        """Return the seats on the clock (R10.1, R10.7)."""
         if self.phase != PHASE_PLAYING or self.due is not None:
             return 0
         if not self.attacks:
@@ -201,12 +206,12 @@ class State:
         return self.awaited()
 
     def transfer_room(self) -> int:
-        """The most attack cards that the next seat may face (R6.2)."""
+        """Return the maximum number of attack cards after a transfer (R6.2)."""
         held = self.hands[self.next_in_play(self.defender)].bit_count()
         return min(held, self.attacks_max)
 
     def drawing_order(self) -> list[int]:
-        """The seats in play, attacker first, then clockwise, the defender last (R8.2)."""
+        """Return the seats in play: the attacker, then clockwise, the defender last (R8.2)."""
         others = self.in_play & ~(1 << self.defender)
         clockwise = _CLOCKWISE[len(self.hands)][self.attacker]
         order = [seat for seat in clockwise if others >> seat & 1]
@@ -214,7 +219,7 @@ class State:
         return order
 
     def table_cards(self) -> list[Card]:
-        """Every card on the table: each attack card followed by what beat it, if anything."""
+        """Return all cards on the table: each attack card, followed by the card that beat it."""
         beaten_by = self.beaten_by
         cards = []
         for attack in self.attacks:
@@ -224,7 +229,7 @@ class State:
         return cards
 
     def act_due(self) -> Event:
-        """What the server does for a seat when `Due.SERVER_ACT` (R10.2, R10.3)."""
+        """Return the event that the server makes for a seat at `Due.SERVER_ACT` (R10.2, R10.3)."""
         seat = self.timed_out
         if self.timeouts[seat] >= TIMEOUTS_IN_A_ROW_MAX:
             return Event(left=Left(seat=seat, reason=LeftReason.LEFT_REASON_TIMEOUTS))
@@ -236,7 +241,7 @@ class State:
         return Event(passed=Passed(seat=seat))
 
     def draws_due(self) -> list[tuple[int, list[Card]]]:
-        """What each seat draws when `Due.DRAW`: (seat, cards in the order drawn) (R8)."""
+        """Return the draws at `Due.DRAW`: (seat, cards in drawing order) for each seat (R8)."""
         draws = []
         hands, stock = self.hands, self.stock
         at = len(stock)
@@ -249,21 +254,24 @@ class State:
         return draws
 
     def outs_due(self) -> list[int]:
-        """The seats that are out when `Due.GO_OUT`, in rising order (R9.1, R9.4)."""
+        """Return the seats that go out at `Due.GO_OUT`, in ascending order (R9.1, R9.4)."""
         if self.stock or not self.in_play & ~self.holding:
             return []
         empty = [s for s, hand in enumerate(self.hands) if self.in_play >> s & 1 and not hand]
         if not self.in_play & self.holding and not self.table.draw_allowed:
-            empty.remove(self.defender)  # R9.4: who laid the last card is the durak
+            empty.remove(self.defender)  # R9.4: the defender played the last card and is the durak
         return empty
 
     def result_due(self) -> Finished:
-        """The result when `Due.FINISH`, or of closing the table when nothing is dealt (R3.0)."""
+        """Return the result at `Due.FINISH`, or of closing the table before the deal (R3.0)."""
         ending = self.ending or MatchResult(OUTCOME_CANCELLED)
         return finished_event(self.table, ending, self.places)
 
     def player_of(self, play_version: int) -> int | None:
-        """Who made this play of the running bout, or None if it is none (R11.3)."""
+        """Return the seat that made this play of the current bout, or None (R11.3).
+
+        Always None on a table that is not tricky.
+        """
         if not self.table.tricky:
             return None
         for seat, version in self.laid.values():
@@ -272,9 +280,9 @@ class State:
         return None
 
     def copy(self) -> Self:
-        """An independent copy, to try events on. It forgets the requests.
+        """Return an independent copy, without the requests.
 
-        Slot by slot: one is made for nearly every move, and a loop takes four times as long.
+        A copy is made for nearly every move; a loop over the slots takes four times as long.
         """
         twin = type(self).__new__(type(self))
         twin.match_id, twin.version, twin.opened_us = self.match_id, self.version, self.opened_us
@@ -288,7 +296,7 @@ class State:
         twin.on_table, twin.ranks_on_table = self.on_table, self.ranks_on_table
         twin.taker, twin.attacks_max = self.taker, self.attacks_max
         twin.next_leader, twin.in_play = self.next_leader, self.in_play
-        twin.dry_bouts, twin.timed_out = self.dry_bouts, self.timed_out
+        twin.bouts_without_discard, twin.timed_out = self.bouts_without_discard, self.timed_out
         twin.ending, twin.result = self.ending, self.result
         twin.requests = {}
         twin.hands = self.hands.copy()
@@ -309,7 +317,7 @@ _CLOCKWISE: Final = tuple(
 
 
 def has_seat(seats: int, seat: int) -> bool:
-    """Return whether a seat, which can be any number of a record, is in a bit mask of seats."""
+    """Return whether a bit mask of seats contains a seat. Any number is allowed as a seat."""
     return seat >= 0 and bool(seats >> seat & 1)
 
 

@@ -74,8 +74,8 @@ def _add_cards(view: TableView, match: Match) -> None:
     if match.discard:
         view.discard_count = match.discard.bit_count()
     view.bout = match.bout
-    if match.dry_bouts:
-        view.bouts_without_discard = match.dry_bouts
+    if match.bouts_without_discard:
+        view.bouts_without_discard = match.bouts_without_discard
     for seat, hand in zip(view.seats, match.hands, strict=True):
         seat.card_count = hand.bit_count()
     for place, number in match.places:

@@ -172,7 +172,7 @@ def true_position(table: Table) -> Position:
         transfer=match.table.transfer,
         draw_allowed=match.table.draw_allowed,
         five_card_limit=match.attacks_max == 5,
-        bouts_without_discard=match.dry_bouts,
+        bouts_without_discard=match.bouts_without_discard,
         attacker_seat=match.attacker,
         defender_seat=match.defender,
     )

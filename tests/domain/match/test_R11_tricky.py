@@ -215,7 +215,7 @@ def test_R11_4_a_challenge_is_no_first_successful_defence() -> None:
     table = four(five_card_opening=True)
     table.play("A: 6♥", "B: 7♥ beats 6♥", "D: challenge 7♥")
     assert table_view(table.match, None).attacks_left == 5
-    assert table.match.dry_bouts == 1, "and no card went to the discard pile"
+    assert table.match.bouts_without_discard == 1, "and no card went to the discard pile"
 
 
 # --- R11.3: who may challenge what, and until when ----------------------------------------------

@@ -151,10 +151,10 @@ def test_R9_5_fifty_bouts_without_a_discard_are_a_draw_on_any_table(draw_allowed
     table = endgame_table(
         "6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠", draw_allowed=draw_allowed
     )
-    dry = table.match.dry_bouts
+    dry = table.match.bouts_without_discard
     take_for_ever(table, 49 - dry)
     assert table.outcome == "goes on"
-    assert table.match.dry_bouts == 49
+    assert table.match.bouts_without_discard == 49
     take_for_ever(table, 1)
     assert table.outcome == "draw"
     assert table.places == [1, 1, 1]
@@ -168,7 +168,7 @@ def test_R9_5_a_discard_starts_the_count_anew() -> None:
     pair = beating_pair(table)
     table.play(f"{attacker}: {pair[0]}", f"{defender}: {pair[1]} beats {pair[0]}")
     table.pass_all()
-    assert match.dry_bouts == 0
+    assert match.bouts_without_discard == 0
 
 
 def beating_pair(table: Table) -> tuple[str, str]:

@@ -116,7 +116,7 @@ def test_the_match_of_a_puzzle_reaches_its_position(puzzle: Puzzle) -> None:
     assert match.trump_suit == puzzle.trump_suit
     everywhere = [*match.hands, match.discard, match.on_table]
     assert sum(cards.bit_count() for cards in everywhere) == puzzle.deck
-    assert match.dry_bouts < 10
+    assert match.bouts_without_discard < 10
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Signed checkpoints of the Merkle tree: C2SP tlog-checkpoint in a C2SP signed-note, Ed25519.
 
-A checkpoint is text that anybody can keep:
+A checkpoint is a text:
 
     <origin>
     <tree size>
@@ -8,8 +8,9 @@ A checkpoint is text that anybody can keep:
 
     — <key name> <base64 of key id ‖ signature>
 
-The signature covers the text up to and with the newline before the empty line. A verifier key is
-``<name>+<key id, hex>+<base64 of 0x01 ‖ public key>``, as golang.org/x/mod/sumdb/note writes it.
+The signature covers the text up to and including the newline before the empty line. A verifier key
+is ``<name>+<key id, hex>+<base64 of 0x01 ‖ public key>``, the format of
+golang.org/x/mod/sumdb/note.
 """
 
 import base64
@@ -30,7 +31,7 @@ _DASH: Final = "— "
 
 
 class NoteError(ValueError):
-    """A note, checkpoint or key that is not written as it must be, or not signed by the key."""
+    """A note, checkpoint or key has a wrong format, or a signature is missing or invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +45,24 @@ class VerifierKey:
     def __post_init__(self) -> None:
         spaced = any(char.isspace() for char in self.name)
         if not self.name or "+" in self.name or spaced or not self.name.isprintable():
-            raise NoteError("a key's name can be printed, and has no spaces and no plus")
+            raise NoteError("the name of a key must be printable, without spaces and plus signs")
         if len(self.public_bytes) != 32:
             raise NoteError("an Ed25519 public key has 32 bytes")
 
     @property
     def key_id(self) -> bytes:
-        """4 bytes: SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key), cut off."""
+        """The first 4 bytes of SHA-256(name ‖ 0x0A ‖ 0x01 ‖ public key)."""
         text = self.name.encode() + b"\n" + _ED25519 + self.public_bytes
         return hashlib.sha256(text).digest()[:4]
 
     def __str__(self) -> str:
-        """The key as it is handed round."""
+        """Return the key in the format in which it is published."""
         data = base64.b64encode(_ED25519 + self.public_bytes).decode()
         return f"{self.name}+{self.key_id.hex()}+{data}"
 
     @classmethod
     def parse(cls, text: str) -> "VerifierKey":
-        """Read a key as it is handed round. Raises NoteError."""
+        """Read a key in the format in which it is published. Raises NoteError."""
         name, _, rest = text.strip().partition("+")
         key_id, _, data = rest.partition("+")
         raw = _unbase64(data)
@@ -69,38 +70,38 @@ class VerifierKey:
             raise NoteError("not an Ed25519 verifier key")
         key = cls(name, raw[1:])
         if key.key_id.hex() != key_id:
-            raise NoteError("the key's id does not fit its name and bytes")
+            raise NoteError("the key id does not match the name and the bytes")
         return key
 
     @classmethod
     def of(cls, name: str, private_key: Ed25519PrivateKey) -> "VerifierKey":
-        """The public half of a key that signs under this name."""
+        """Return the public key of a private key that signs under this name."""
         return cls(name, private_key.public_key().public_bytes_raw())
 
 
 class Checkpoint(NamedTuple):
-    """The head of a tree: whose, how many leaves, and their root hash (32 bytes)."""
+    """The head of a tree: its origin, the number of leaves, and the root hash (32 bytes)."""
 
     origin: str
     size: int
     root: bytes
 
     def text(self) -> str:
-        """The text that is signed."""
+        """Return the text to sign."""
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
 
     @classmethod
     def parse(cls, text: str) -> "Checkpoint":
-        """Read a note's text. Raises NoteError, also for extension lines: we write none."""
+        """Read the text of a note. Raises NoteError, also for extension lines, which are unused."""
         lines = text.split("\n")
         if len(lines) != 4 or lines[3]:
-            raise NoteError("a checkpoint has three lines")
+            raise NoteError("a checkpoint must have three lines")
         origin, size, root = lines[:3]
         if not re.fullmatch(r"0|[1-9][0-9]{0,17}", size):
-            raise NoteError("the second line is the tree's size")
+            raise NoteError("the second line of a checkpoint must be the size of the tree")
         checkpoint = cls(origin, int(size), _unbase64(root))
         if not origin or len(checkpoint.root) != HASH_SIZE_BYTES:
-            raise NoteError("a checkpoint has an origin and a root hash of 32 bytes")
+            raise NoteError("a checkpoint must have an origin and a root hash of 32 bytes")
         return checkpoint
 
 
@@ -108,13 +109,13 @@ class Checkpoint(NamedTuple):
 
 
 def sign(text: str, name: str, private_key: Ed25519PrivateKey) -> str:
-    """A note of this text, signed under this name. Raises NoteError where it cannot be one."""
+    """Return a note with this text and one signature. Raises NoteError for an invalid text."""
     _check_text(text)
     return f"{text}\n{_signature_line(text, name, private_key)}"
 
 
 def cosign(note: str, name: str, private_key: Ed25519PrivateKey) -> str:
-    """The note with one more signature, as while a key is rotated. Raises NoteError."""
+    """Return the note with another signature, for key rotation. Raises NoteError."""
     text, _ = split(note)
     return note + _signature_line(text, name, private_key)
 
@@ -126,28 +127,31 @@ def _signature_line(text: str, name: str, private_key: Ed25519PrivateKey) -> str
 
 
 def split(note: str) -> tuple[str, list[tuple[str, bytes]]]:
-    """A note's text, and its signatures as (key name, key id ‖ signature). Raises NoteError."""
+    """Return the text and the signatures, as (key name, key id ‖ signature). Raises NoteError."""
     if len(note.encode()) > NOTE_BYTES_MAX:
         raise NoteError(f"a note has at most {NOTE_BYTES_MAX} bytes")
     text, gap, block = note.rpartition("\n\n")
     text += "\n"
     if not gap or not block.endswith("\n"):
-        raise NoteError("a note has a text, an empty line and signatures")
+        raise NoteError("a note must have a text, an empty line and signatures")
     _check_text(text)
     signatures = []
     for line in block[:-1].split("\n"):
         name, space, data = line.removeprefix(_DASH).partition(" ")
         raw = _unbase64(data)
         if not line.startswith(_DASH) or not space or not name or len(raw) <= 4:
-            raise NoteError("a signature line has a key's name and a signature")
+            raise NoteError("a signature line must have the name of a key and a signature")
         signatures.append((name, raw))
     return text, signatures
 
 
 def verify(note: str, key: VerifierKey) -> str:
-    """The text of a note that this key has signed. Raises NoteError.
+    """Verify that this key has signed a note. Return the text.
 
-    Signatures of other keys are ignored; one of this key that does not verify spoils the note.
+    Signatures of other keys are ignored.
+
+    Raises:
+        NoteError: The note is malformed, has no signature of this key, or an invalid one.
     """
     text, signatures = split(note)
     public_key = Ed25519PublicKey.from_public_bytes(key.public_bytes)
@@ -158,21 +162,21 @@ def verify(note: str, key: VerifierKey) -> str:
         try:
             public_key.verify(signature, text.encode())
         except InvalidSignature as error:
-            raise NoteError(f"the signature of {key.name} is not of this text") from error
+            raise NoteError(f"the signature of {key.name} is invalid for this text") from error
     return text
 
 
 def verify_checkpoint(note: str, key: VerifierKey) -> Checkpoint:
-    """The checkpoint that this key has signed; its origin is the key's name. Raises NoteError."""
+    """Verify a signed checkpoint. Its origin must be the name of the key. Raises NoteError."""
     checkpoint = Checkpoint.parse(verify(note, key))
     if checkpoint.origin != key.name:
-        raise NoteError(f"a checkpoint of {checkpoint.origin}, signed as {key.name}")
+        raise NoteError(f"the origin is {checkpoint.origin}, but the key is {key.name}")
     return checkpoint
 
 
 def _check_text(text: str) -> None:
     if not text.endswith("\n") or any(char < " " and char != "\n" for char in text):
-        raise NoteError("a note's text ends its last line and has no control characters")
+        raise NoteError("the text of a note must end with a newline, without control characters")
 
 
 def _unbase64(text: str) -> bytes:
@@ -181,5 +185,5 @@ def _unbase64(text: str) -> bytes:
     except (binascii.Error, ValueError) as error:
         raise NoteError("not base64") from error
     if base64.b64encode(raw).decode() != text:
-        raise NoteError("not base64 as it is written")
+        raise NoteError("not canonical base64")
     return raw

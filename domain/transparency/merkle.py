@@ -1,8 +1,8 @@
 """The Merkle tree over ended matches (RFC 6962 section 2.1, RFC 9162 section 2.1).
 
-A tree of n leaves is kept as the hashes of its complete subtrees: the node (level, index) covers
-the leaves index · 2^level ... (index + 1) · 2^level − 1. Whoever stores them can make every proof
-by looking up a few; whoever only appends needs no more than a `CompactRange`.
+A tree of n leaves is stored as the hashes of its complete subtrees. The node (level, index) covers
+the leaves index · 2^level ... (index + 1) · 2^level − 1. With these nodes every proof needs only a
+few lookups. Appending only needs a `CompactRange`.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ EMPTY_ROOT: Final = hashlib.sha256(b"").digest()
 LEAF_LABEL: Final = b"durak.v1.leaf"
 
 Node = Callable[[int, int], bytes]
-"""The hash of a complete subtree, by level and index."""
+"""Returns the hash of a complete subtree, given its level and index."""
 
 
 def match_leaf(match_id: bytes, last_version: int, head_hash: bytes) -> bytes:
-    """The leaf of an ended match, before hashing.
+    """Return the leaf of an ended match, before hashing.
 
     "durak.v1.leaf" ‖ match id (16 bytes) ‖ last version (4 bytes, big-endian) ‖ head hash (32
-    bytes): 65 bytes, so no two matches read the same.
+    bytes). All leaves have 65 bytes, so the leaves of different matches differ.
     """
     assert len(match_id) == 16, "the bytes of a UUID"
     assert len(head_hash) == HASH_SIZE_BYTES, "a link of the hash chain"
@@ -29,12 +29,12 @@ def match_leaf(match_id: bytes, last_version: int, head_hash: bytes) -> bytes:
 
 
 def leaf_hash(leaf: bytes) -> bytes:
-    """SHA-256(0x00 ‖ leaf)."""
+    """Return SHA-256(0x00 ‖ leaf)."""
     return hashlib.sha256(b"\x00" + leaf).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """SHA-256(0x01 ‖ left ‖ right)."""
+    """Return SHA-256(0x01 ‖ left ‖ right)."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
@@ -42,26 +42,26 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 class CompactRange:
-    """A tree that only grows: its size, and one hash for each bit that is set in the size.
+    """An append-only tree: its size, and one hash for each bit that is set in the size.
 
-    ``hashes`` are those of the largest complete subtrees from left to right, which is all that has
-    to be kept to go on.
+    ``hashes`` are the hashes of the largest complete subtrees from left to right. An append needs
+    nothing else.
     """
 
     __slots__ = ("hashes", "size")
 
     def __init__(self, size: int = 0, hashes: Iterable[bytes] = ()) -> None:
-        """Go on from a size and its hashes. Raises ValueError where they do not fit."""
+        """Continue from a size and its hashes. Raises ValueError if they do not match."""
         self.size = size
         self.hashes = list(hashes)
         if size < 0 or size.bit_count() != len(self.hashes):
-            raise ValueError(f"{len(self.hashes)} hashes are no tree of {size} leaves")
+            raise ValueError(f"{len(self.hashes)} hashes cannot be a tree of {size} leaves")
 
     def append(self, leaf: bytes) -> list[tuple[int, int, bytes]]:
         """Append a leaf hash.
 
-        Returns the nodes that are complete now, as (level, index, hash), the leaf's own first: what
-        has to be stored for proofs.
+        Returns the newly complete nodes as (level, index, hash), starting with the leaf. Store them
+        for proofs.
         """
         level, index, node = 0, self.size, leaf
         nodes = [(level, index, node)]
@@ -74,12 +74,12 @@ class CompactRange:
         return nodes
 
     def root(self) -> bytes:
-        """The root hash."""
+        """Return the root hash."""
         return _joined(self.hashes)
 
 
 class Tree:
-    """A tree in memory, for tests and tools: every complete subtree, by level and index."""
+    """A tree in memory, for tests and tools, with the hash of every complete subtree."""
 
     def __init__(self, leaf_hashes: Iterable[bytes] = ()) -> None:
         self._range = CompactRange()
@@ -98,17 +98,17 @@ class Tree:
             self._nodes[level, index] = node
 
     def node(self, level: int, index: int) -> bytes:
-        """The hash of a complete subtree. Raises KeyError where it is not complete."""
+        """Return the hash of a complete subtree. Raises KeyError if it is not complete."""
         return self._nodes[level, index]
 
 
 def root(size: int, node: Node) -> bytes:
-    """The root hash of the first ``size`` leaves."""
+    """Return the root hash of the first ``size`` leaves."""
     return _range_hash(0, size, node)
 
 
 def _range_hash(start: int, end: int, node: Node) -> bytes:
-    """The hash of the leaves start ... end − 1, as they stand together in some tree."""
+    """Return the hash of the subtree of the leaves start ... end − 1."""
     hashes = []
     while start < end:
         level = (end - start).bit_length() - 1
@@ -120,7 +120,7 @@ def _range_hash(start: int, end: int, node: Node) -> bytes:
 
 
 def _joined(hashes: Sequence[bytes]) -> bytes:
-    """One hash of complete subtrees that stand side by side, the largest on the left."""
+    """Return one hash for adjacent complete subtrees, the largest on the left."""
     if not hashes:
         return EMPTY_ROOT
     joined = hashes[-1]
@@ -130,7 +130,7 @@ def _joined(hashes: Sequence[bytes]) -> bytes:
 
 
 def _split(size: int) -> int:
-    """The largest power of two below a size of at least 2: where the RFC cuts a tree."""
+    """Return the largest power of two below a size of at least 2: where the RFC splits a tree."""
     return 1 << (size - 1).bit_length() - 1
 
 
@@ -138,9 +138,9 @@ def _split(size: int) -> int:
 
 
 def inclusion_proof(index: int, size: int, node: Node) -> list[bytes]:
-    """The proof that a leaf is in the tree of the first ``size`` leaves (RFC 9162, 2.1.3.1).
+    """Return the proof that a leaf is in the tree of the first ``size`` leaves (RFC 9162, 2.1.3.1).
 
-    Raises ValueError where there is no such leaf.
+    Raises ValueError if there is no such leaf.
     """
     if not 0 <= index < size:
         raise ValueError(f"there is no leaf {index} in a tree of {size}")
@@ -158,12 +158,12 @@ def inclusion_proof(index: int, size: int, node: Node) -> list[bytes]:
 
 
 def consistency_proof(old: int, new: int, node: Node) -> list[bytes]:
-    """The proof that a tree's first ``old`` leaves are those of an older one (RFC 9162, 2.1.4.1).
+    """Return the proof that a tree of ``new`` leaves continues one of ``old`` (RFC 9162, 2.1.4.1).
 
     Raises ValueError unless 0 < old <= new.
     """
     if not 0 < old <= new:
-        raise ValueError(f"nothing to prove from {old} leaves to {new}")
+        raise ValueError(f"there is no proof from {old} leaves to {new}")
     proof = []
     start, end, whole = 0, new, True
     while old != end:
@@ -182,7 +182,7 @@ def consistency_proof(old: int, new: int, node: Node) -> list[bytes]:
 def verify_inclusion(
     leaf: bytes, index: int, size: int, proof: Sequence[bytes], expected_root: bytes
 ) -> bool:
-    """Whether a leaf hash is in the tree of this size and root (RFC 9162, 2.1.3.2)."""
+    """Return whether a leaf hash is in the tree of this size and root (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size or not _are_hashes(proof):
         return False
     place, last, found = index, size - 1, leaf
@@ -202,9 +202,9 @@ def verify_inclusion(
 def verify_consistency(
     old: int, new: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes
 ) -> bool:
-    """Whether a tree of ``new`` leaves grew out of one of ``old`` (RFC 9162, 2.1.4.2).
+    """Return whether a tree of ``new`` leaves continues one of ``old`` (RFC 9162, 2.1.4.2).
 
-    Every tree grew out of the empty one, with an empty proof.
+    Every tree continues the empty tree, with an empty proof.
     """
     if not 0 <= old <= new or not _are_hashes(proof):
         return False

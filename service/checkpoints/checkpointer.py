@@ -1,8 +1,8 @@
-"""The checkpointer: numbers ended matches, signs the head of their tree, and publishes it.
+"""The checkpointer: it adds ended matches to the tree, signs the head, and publishes it.
 
-Every replica runs one; they take turns, and the database lets one at a time. Before it signs or
-publishes it holds the tree of the database against what was signed and published before: a tree
-that did not grow out of that one is neither signed nor published, and the log says so.
+Every replica runs one. The database lets one of them work at a time. Before it signs or publishes,
+it compares the tree of the database with the last signed and published checkpoints. If the tree
+does not continue them, it signs and publishes nothing and logs an error.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ _log = structlog.get_logger(__name__)
 
 
 class Checkpointer:
-    """Grows the tree and signs it, every few seconds where there is something new."""
+    """Adds ended matches to the tree and signs it every few seconds, if there are new ones."""
 
     def __init__(self, store: EventStore, config: Config) -> None:
-        """Sign with the keys of `config.note_key_file`, read anew each time.
+        """Sign with the keys of `config.note_key_file`, which are read each time.
 
-        Raises OSError for an object path that makes none.
+        Raises OSError for an invalid address of an object store.
         """
         self._store = store
         self._config = config
@@ -40,11 +40,11 @@ class Checkpointer:
 
     @property
     def is_failing(self) -> bool:
-        """The last attempt has failed."""
+        """True if the last attempt failed."""
         return bool(self._trouble)
 
     async def run(self) -> None:
-        """Work until cancelled. What fails is logged, once, and tried again."""
+        """Work until cancelled. Log each new failure once and retry."""
         while True:
             try:
                 await self.work()
@@ -55,7 +55,7 @@ class Checkpointer:
             await asyncio.sleep(self._config.checkpoint_interval_seconds)
 
     async def work(self) -> None:
-        """Number all that waits, sign, and publish.
+        """Add all waiting matches, sign, and publish.
 
         Raises StoreError, NoteKeyError, TreeBrokenError or OSError.
         """
@@ -67,7 +67,7 @@ class Checkpointer:
         await self._publish(published)
 
     async def _grow(self, update: TreeUpdate, keys: Sequence[NoteKey]) -> bool:
-        """Add what waits, and sign; whether there may be more."""
+        """Add one batch of waiting matches and sign. Return whether there may be more."""
         latest = await update.read_latest_head()
         if latest is not None:
             await check_grown(latest.note, update.tree_size, update.read_nodes)
@@ -85,7 +85,7 @@ class Checkpointer:
         return len(ended) == limit
 
     async def _check_published(self) -> list[str | None]:
-        """What lies at each place. Raises TreeBrokenError where the tree did not grow out of it."""
+        """Return the newest checkpoint of each place. Raises TreeBrokenError if one is not ours."""
         published = [await place.read() for place in self._places]
         for note in published:
             if note is not None:
@@ -107,18 +107,18 @@ class Checkpointer:
 
 
 async def check_grown(note: str, size: int, nodes: Nodes) -> None:
-    """Check that the tree of `size` leaves grew out of that of a note. Raises TreeBrokenError."""
+    """Check that the tree of `size` leaves continues the tree of a note. Raises TreeBrokenError."""
     old = Checkpoint.parse(checkpoint.split(note)[0])
     if old.size > size:
-        raise TreeBrokenError(f"the tree has {size} leaves, but {old.size} were signed for")
+        raise TreeBrokenError(f"the tree has {size} leaves, but {old.size} were signed")
     proof = await proofs.consistency_proof(old.size, size, nodes)
     root = await proofs.root(size, nodes)
     if not merkle.verify_consistency(old.size, size, proof, old.root, root):
-        raise TreeBrokenError(f"the first {old.size} leaves are not those that were signed for")
+        raise TreeBrokenError(f"the first {old.size} leaves differ from the signed leaves")
 
 
 def _signed_by(note: str, keys: Sequence[NoteKey]) -> bool:
-    """Whether exactly these keys have signed the note."""
+    """Return whether the note has signatures of exactly these keys."""
     signatures = checkpoint.split(note)[1]
     there = {(name, raw[:4]) for name, raw in signatures}
     return there == {(key.name, key.verifier.key_id) for key in keys}

@@ -1,4 +1,4 @@
-"""The tree of ended matches over what the store keeps of it: roots and proofs."""
+"""Roots and proofs of the tree of ended matches, from the nodes in the store."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TypeVar
@@ -8,20 +8,21 @@ from domain.transparency.merkle import CompactRange, Node
 from eventstore.checkpoints import NodeKey
 
 Nodes = Callable[[Collection[NodeKey]], Awaitable[Mapping[NodeKey, bytes]]]
-"""Reads hashes of complete subtrees: `Checkpoints.nodes`, or that of a turn."""
+"""Reads hashes of complete subtrees: `Checkpoints.read_nodes` or `TreeUpdate.read_nodes`."""
 Proof = TypeVar("Proof")
 
 _BLANK = bytes(merkle.HASH_SIZE_BYTES)
 
 
 class TreeBrokenError(Exception):
-    """The tree in the database lacks a node, or is not the one that was signed."""
+    """The tree in the database lacks a node, or differs from the signed tree."""
 
 
 async def read_nodes(make: Callable[[Node], Proof], nodes: Nodes) -> Proof:
-    """What `make` makes of the nodes that it asks for, all of them read at once.
+    """Return the result of `make`, which computes it from nodes. Read all its nodes in one query.
 
-    Raises TreeBrokenError where one is missing, and what `make` raises.
+    `make` runs twice: first to collect the keys of its nodes, then with their hashes. Raises
+    TreeBrokenError if a node is missing, and the errors of `make`.
     """
     wanted: list[NodeKey] = []
 
@@ -29,7 +30,7 @@ async def read_nodes(make: Callable[[Node], Proof], nodes: Nodes) -> Proof:
         wanted.append((level, index))
         return _BLANK
 
-    make(note_down)  # which nodes it asks for follows from the sizes alone
+    make(note_down)  # the nodes that it reads depend only on sizes, not on hashes
     found = await nodes(wanted)
     missing = [key for key in wanted if key not in found]
     if missing:
@@ -38,12 +39,12 @@ async def read_nodes(make: Callable[[Node], Proof], nodes: Nodes) -> Proof:
 
 
 async def root(size: int, nodes: Nodes) -> bytes:
-    """The root of the first `size` leaves. Raises TreeBrokenError."""
+    """Return the root of the first `size` leaves. Raises TreeBrokenError."""
     return await read_nodes(lambda node: merkle.root(size, node), nodes)
 
 
 async def compact_range(size: int, nodes: Nodes) -> CompactRange:
-    """The tree of the first `size` leaves, ready to grow. Raises TreeBrokenError."""
+    """Return the tree of the first `size` leaves, ready for appends. Raises TreeBrokenError."""
 
     def make(node: Node) -> list[bytes]:
         start, hashes = 0, []
@@ -57,12 +58,12 @@ async def compact_range(size: int, nodes: Nodes) -> CompactRange:
 
 
 async def inclusion_proof(index: int, size: int, nodes: Nodes) -> list[bytes]:
-    """That a leaf is in the tree of the first `size`. Raises ValueError, TreeBrokenError."""
+    """Prove that a leaf is in the tree of `size` leaves. Raises ValueError, TreeBrokenError."""
     return await read_nodes(lambda node: merkle.inclusion_proof(index, size, node), nodes)
 
 
 async def consistency_proof(old: int, new: int, nodes: Nodes) -> list[bytes]:
-    """That a tree grew out of an older one; the empty tree needs none.
+    """Prove that a tree continues an older one. For the empty tree the proof is empty.
 
     Raises ValueError unless 0 <= old <= new, and TreeBrokenError.
     """

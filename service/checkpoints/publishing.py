@@ -1,4 +1,4 @@
-"""Where checkpoints are published, outside the database: a folder, an object store, or both."""
+"""Places outside the database where checkpoints are published: a folder, an object store."""
 
 import asyncio
 import os
@@ -14,23 +14,23 @@ from eventstore.checkpoints import SignedHead
 from service.config import Config
 
 PUBLISHED: Final = "checkpoint"
-"""The name of the newest checkpoint; beside it one for each day, with the last of the day."""
+"""The name of the newest checkpoint. The last one of each day has the date as a suffix."""
 _RETRIES: Final = 2
 _RETRYING: Final = timedelta(seconds=20)
 
 
 class Place(Protocol):
-    """Somewhere to publish. What fails raises OSError."""
+    """A place to publish checkpoints. All failures raise OSError."""
 
     async def read(self) -> str | None:
-        """The newest checkpoint that lies there, if any."""
+        """Return the newest published checkpoint, if any."""
 
     async def write(self, head: SignedHead) -> None:
-        """Put a checkpoint there, whole or not at all."""
+        """Publish a checkpoint atomically."""
 
 
 def places(config: Config) -> list[Place]:
-    """All places of the settings. Raises OSError for an object path that makes none."""
+    """Return the places in the settings. Raises OSError for an invalid address."""
     found: list[Place] = []
     if config.checkpoint_folder is not None:
         found.append(Folder(config.checkpoint_folder))
@@ -40,17 +40,17 @@ def places(config: Config) -> list[Place]:
 
 
 class Folder:
-    """A folder. A checkpoint is on disk before it has its name."""
+    """A folder. A checkpoint is synced to disk before it gets its name."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     async def read(self) -> str | None:
-        """As the protocol says."""
+        """Return the newest published checkpoint, if any."""
         return await asyncio.to_thread(self._read)
 
     async def write(self, head: SignedHead) -> None:
-        """As the protocol says."""
+        """Publish a checkpoint atomically."""
         await asyncio.to_thread(self._write, head)
 
     def _read(self) -> str | None:
@@ -69,15 +69,15 @@ class Folder:
 
 
 class Objects:
-    """A path of an object store (S3 and what speaks like it, Google, Azure).
+    """A path in an object store (S3 and compatible stores, Google, Azure).
 
-    Credentials come from the environment, under the names that each of these uses.
+    Credentials come from the usual environment variables of each store.
     """
 
     def __init__(self, url: str) -> None:
-        """`url` as in ``s3://bucket/path``."""
+        """Open a path such as ``s3://bucket/path``."""
         try:
-            # Options of the client given here would displace those of the environment.
+            # Client options given here would override those of the environment.
             self._store = from_url(
                 url, retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRYING}
             )
@@ -85,7 +85,7 @@ class Objects:
             raise OSError(f"{url}: {error}") from error
 
     async def read(self) -> str | None:
-        """As the protocol says."""
+        """Return the newest published checkpoint, if any."""
         try:
             found = await obstore.get_async(self._store, PUBLISHED)
             return bytes(await found.bytes_async()).decode()
@@ -95,7 +95,7 @@ class Objects:
             raise OSError(f"published checkpoints cannot be read: {error}") from error
 
     async def write(self, head: SignedHead) -> None:
-        """As the protocol says."""
+        """Publish a checkpoint. Each object is written atomically."""
         try:
             for name in _names(head):
                 await obstore.put_async(self._store, name, head.note.encode())
@@ -104,6 +104,6 @@ class Objects:
 
 
 def _names(head: SignedHead) -> tuple[str, str]:
-    """The newest comes last: where it is, that of the day is too."""
+    """Return the names to write, `checkpoint` last. If it is there, that of the day is too."""
     day = head.signed_at.astimezone(UTC).date().isoformat()
     return f"{PUBLISHED}-{day}", PUBLISHED

@@ -1,8 +1,8 @@
-"""The keys that checkpoints are signed with: made, rotated, read from one file.
+"""The file of the keys that sign checkpoints: create, read, rotate and retire keys.
 
-The file has a line for each key, as golang.org/x/mod/sumdb/note writes signing keys:
-``PRIVATE+KEY+<name>+<key id>+<base64 of 0x01 ‖ 32 bytes>``. The first is the newest; all sign, so
-that while a key is rotated whoever knows the old one alone still finds its signature.
+The file has a line for each key, in the format of golang.org/x/mod/sumdb/note:
+``PRIVATE+KEY+<name>+<key id>+<base64 of 0x01 ‖ 32 bytes>``. The first key is the newest. All keys
+sign, so during a rotation a verifier with only the old key still finds its signature.
 """
 
 import base64
@@ -23,7 +23,7 @@ _ED25519: Final = b"\x01"
 
 
 class NoteKeyError(Exception):
-    """The keys cannot be read or made; the text says why."""
+    """The keys cannot be read or created. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class NoteKey:
 
     @classmethod
     def generate(cls, name: str) -> Self:
-        """A new key. Raises NoteKeyError for what cannot be a name."""
+        """Create a key. Raises NoteKeyError for an invalid name."""
         key = cls(name, Ed25519PrivateKey.generate())
         try:
             _ = key.verifier
@@ -45,11 +45,11 @@ class NoteKey:
 
     @property
     def verifier(self) -> VerifierKey:
-        """The public key, which is handed round."""
+        """The public key, to be published."""
         return VerifierKey.of(self.name, self.private_key)
 
     def line(self) -> str:
-        """The key as it stands in the file."""
+        """Return the line of the key in the file."""
         data = base64.b64encode(_ED25519 + self.private_key.private_bytes_raw()).decode()
         return f"{_PREFIX}{self.name}+{self.verifier.key_id.hex()}+{data}"
 
@@ -63,45 +63,45 @@ class NoteKey:
         except (binascii.Error, ValueError):
             raw = b""
         if not line.startswith(_PREFIX) or raw[:1] != _ED25519 or len(raw) != 33:
-            raise NoteKeyError("a line is not a signing key of Ed25519")
+            raise NoteKeyError("a line is not an Ed25519 signing key")
         key = cls(name, Ed25519PrivateKey.from_private_bytes(raw[1:]))
         try:
             fits = key.verifier.key_id.hex() == key_id
         except NoteError as error:
             raise NoteKeyError(str(error)) from error
         if not fits:
-            raise NoteKeyError("a key's id does not fit its name and bytes")
+            raise NoteKeyError("a key id does not match the name and the bytes")
         return key
 
 
 def read(path: Path) -> list[NoteKey]:
-    """The keys of a file, the newest first. Raises NoteKeyError, also where there are none."""
+    """Return the keys of a file, the newest first. Raises NoteKeyError, also without keys."""
     try:
         mode = path.stat().st_mode
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise NoteKeyError(f"the checkpoint key cannot be read: {error}") from error
     if mode & 0o077:
-        raise NoteKeyError(f"others can read {path}: chmod 600 {path}")
+        raise NoteKeyError(f"other users can read {path}: run chmod 600 {path}")
     keys = [NoteKey.parse(line) for line in lines if line]
     if not keys or len({key.name for key in keys}) != 1:
-        raise NoteKeyError(f"{path} must have keys, and all of one name")
+        raise NoteKeyError(f"{path} must have at least one key, and all keys must have one name")
     return keys
 
 
 def make(path: Path, name: str) -> NoteKey:
-    """Make the first key of a new file. Raises NoteKeyError where there is one."""
+    """Create a file with a first key. Raises NoteKeyError if the file exists."""
     key = NoteKey.generate(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(path, [key], os.O_EXCL)
     except FileExistsError:
-        raise NoteKeyError(f"{path} is there already: `durak key rotate` changes it") from None
+        raise NoteKeyError(f"{path} already exists: `durak key rotate` adds a key") from None
     return key
 
 
 def rotate(path: Path) -> NoteKey:
-    """Put a new key of the same name before those of a file. Raises NoteKeyError."""
+    """Add a new key with the same name at the start of a file. Raises NoteKeyError."""
     keys = read(path)
     key = NoteKey.generate(keys[0].name)
     _replace(path, [key, *keys])
@@ -109,14 +109,14 @@ def rotate(path: Path) -> NoteKey:
 
 
 def retire(path: Path) -> list[NoteKey]:
-    """Drop all keys of a file but the newest; gives those dropped. Raises NoteKeyError."""
+    """Remove all keys of a file except the newest. Return the removed ones. Raises NoteKeyError."""
     newest, *old = read(path)
     _replace(path, [newest])
     return old
 
 
 def signed(text: str, keys: Sequence[NoteKey]) -> str:
-    """A note of this text, signed by all keys, the newest first."""
+    """Return a note with this text, signed by all keys, the newest first."""
     first, *others = keys
     note = checkpoint.sign(text, first.name, first.private_key)
     for key in others:

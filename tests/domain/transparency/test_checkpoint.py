@@ -29,7 +29,7 @@ HEAD = Checkpoint(NAME, 17, bytes(range(32)))
 NOTE = checkpoint.sign(HEAD.text(), NAME, SECRET)
 
 
-def test_the_example_of_go_is_made_and_verified() -> None:
+def test_the_example_of_go_is_reproduced_and_verified() -> None:
     secret = Ed25519PrivateKey.from_private_bytes(base64.b64decode(GO_SECRET)[1:])
     assert checkpoint.sign(GO_TEXT, "PeterNeumann", secret) == GO_NOTE
     assert str(VerifierKey.of("PeterNeumann", secret)) == GO_KEY
@@ -42,7 +42,7 @@ def test_the_example_of_c2sp_is_read_and_written() -> None:
     assert parsed.text() == C2SP_TEXT
 
 
-def test_a_checkpoint_goes_round() -> None:
+def test_a_written_checkpoint_is_read_back() -> None:
     assert checkpoint.verify_checkpoint(NOTE, KEY) == HEAD
     assert VerifierKey.parse(str(KEY)) == KEY
 
@@ -55,7 +55,7 @@ def test_every_changed_byte_of_a_checkpoint_is_found() -> None:
             checkpoint.verify_checkpoint(changed, KEY)
 
 
-def test_another_keys_signature_is_ignored_and_one_that_fails_spoils_the_note() -> None:
+def test_signatures_of_other_keys_are_ignored_and_an_invalid_one_of_the_key_is_refused() -> None:
     other = VerifierKey.of(NAME, OTHER_SECRET)
     both = checkpoint.cosign(NOTE, NAME, OTHER_SECRET)
     assert checkpoint.verify_checkpoint(both, KEY) == HEAD
@@ -63,13 +63,13 @@ def test_another_keys_signature_is_ignored_and_one_that_fails_spoils_the_note() 
     with pytest.raises(NoteError, match="no signature of"):
         checkpoint.verify_checkpoint(NOTE, other)
     false = base64.b64encode(KEY.key_id + bytes(64)).decode()
-    with pytest.raises(NoteError, match="not of this text"):
+    with pytest.raises(NoteError, match="invalid for this text"):
         checkpoint.verify_checkpoint(f"{NOTE}— {NAME} {false}\n", KEY)
 
 
 def test_a_checkpoint_of_another_log_is_refused() -> None:
     foreign = checkpoint.sign(HEAD._replace(origin="other.example/log").text(), NAME, SECRET)
-    with pytest.raises(NoteError, match="signed as"):
+    with pytest.raises(NoteError, match="the key is"):
         checkpoint.verify_checkpoint(foreign, KEY)
 
 
@@ -86,7 +86,7 @@ def test_a_checkpoint_of_another_log_is_refused() -> None:
         f"{HEAD.text()}an extension\n",
     ],
 )
-def test_what_is_no_checkpoint_is_refused(text: str) -> None:
+def test_an_invalid_checkpoint_is_refused(text: str) -> None:
     with pytest.raises(NoteError):
         Checkpoint.parse(text)
 
@@ -102,18 +102,18 @@ def test_what_is_no_checkpoint_is_refused(text: str) -> None:
         "a\udc80+1+" + str(KEY).split("+", 2)[2],
     ],
 )
-def test_what_is_no_key_is_refused(text: str) -> None:
+def test_an_invalid_key_is_refused(text: str) -> None:
     with pytest.raises(NoteError):
         VerifierKey.parse(text)
 
 
 @pytest.mark.parametrize("note", ["", "text\n", "text\n\n", "text\n\n— a\n", "t\n\n- a AAAAAAAA\n"])
-def test_what_is_no_note_is_refused(note: str) -> None:
+def test_an_invalid_note_is_refused(note: str) -> None:
     with pytest.raises(NoteError):
         checkpoint.split(note)
 
 
 @pytest.mark.parametrize("text", ["no end", "a\tb\n"])
-def test_what_cannot_be_signed_is_refused(text: str) -> None:
+def test_an_invalid_text_is_not_signed(text: str) -> None:
     with pytest.raises(NoteError):
         checkpoint.sign(text, NAME, SECRET)

@@ -75,7 +75,7 @@ def ct_tree() -> Tree:
 
 
 def by_definition(leaves: Sequence[bytes]) -> bytes:
-    """The root as RFC 6962 section 2.1 defines it."""
+    """Compute the root by the definition in RFC 6962 section 2.1."""
     if not leaves:
         return EMPTY_ROOT
     if len(leaves) == 1:
@@ -85,7 +85,7 @@ def by_definition(leaves: Sequence[bytes]) -> bytes:
 
 
 def altered(proof: list[bytes]) -> list[list[bytes]]:
-    """Every proof with one thing wrong: a bit, a step missing, doubled, added, swapped or cut."""
+    """Return proofs with one error each: a flipped bit, or a step missing, doubled, added, cut."""
     wrong = [[*proof, bytes(32)], [bytes(32), *proof]]
     for at, step in enumerate(proof):
         flipped = bytes((step[0] ^ 1,)) + step[1:]
@@ -110,7 +110,7 @@ def test_a_compact_range_has_the_same_roots_at_every_size() -> None:
     grown = CompactRange()
     for size, leaf in enumerate(LEAVES):
         assert grown.root() == ROOTS[size]
-        grown = CompactRange(grown.size, grown.hashes)  # as it comes back from where it was kept
+        grown = CompactRange(grown.size, grown.hashes)  # as if stored and read again
         grown.append(leaf)
     assert grown.root() == ROOTS[SIZE_MAX]
 
@@ -120,8 +120,8 @@ def test_roots_are_those_of_the_definition() -> None:
 
 
 @pytest.mark.parametrize(("size", "hashes"), [(3, 1), (4, 2), (0, 1), (-1, 1)])
-def test_hashes_that_are_no_tree_of_that_size_are_refused(size: int, hashes: int) -> None:
-    with pytest.raises(ValueError, match="no tree"):
+def test_hashes_that_do_not_match_the_size_are_refused(size: int, hashes: int) -> None:
+    with pytest.raises(ValueError, match="cannot be a tree"):
         CompactRange(size, [bytes(32)] * hashes)
 
 
@@ -166,7 +166,7 @@ def test_every_consistency_proof_verifies_and_no_altered_one_does(new: int) -> N
         )
 
 
-def test_every_tree_grew_out_of_the_empty_one() -> None:
+def test_every_tree_continues_the_empty_tree() -> None:
     assert verify_consistency(0, 5, [], EMPTY_ROOT, ROOTS[5])
     assert not verify_consistency(0, 5, [], ROOTS[1], ROOTS[5])
     assert not verify_consistency(0, 5, [bytes(32)], EMPTY_ROOT, ROOTS[5])
@@ -174,19 +174,19 @@ def test_every_tree_grew_out_of_the_empty_one() -> None:
 
 
 @pytest.mark.parametrize(("index", "size"), [(0, 0), (5, 5), (-1, 5)])
-def test_there_is_no_proof_of_a_leaf_that_is_not_there(index: int, size: int) -> None:
+def test_there_is_no_proof_of_a_missing_leaf(index: int, size: int) -> None:
     with pytest.raises(ValueError, match="no leaf"):
         inclusion_proof(index, size, TREE.node)
 
 
 @pytest.mark.parametrize(("old", "new"), [(0, 5), (6, 5)])
-def test_there_is_no_proof_of_a_tree_that_did_not_grow(old: int, new: int) -> None:
-    with pytest.raises(ValueError, match="nothing to prove"):
+def test_there_is_no_consistency_proof_from_an_empty_or_larger_tree(old: int, new: int) -> None:
+    with pytest.raises(ValueError, match="there is no proof"):
         consistency_proof(old, new, TREE.node)
 
 
 @given(strategies.binary(min_size=16, max_size=16), strategies.integers(0, 2**32 - 1))
-def test_a_leaf_reads_as_one_match_only(match_id: bytes, version: int) -> None:
+def test_a_leaf_identifies_one_match(match_id: bytes, version: int) -> None:
     leaf = match_leaf(match_id, version, bytes(32))
     assert len(leaf) == 65
     assert leaf[13:29] == match_id

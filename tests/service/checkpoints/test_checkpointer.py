@@ -1,4 +1,4 @@
-"""The checkpointer: ended matches are leaves, heads are signed, published, and only ever grow."""
+"""The checkpointer adds ended matches as leaves, signs heads that only grow, and publishes them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def head_of(store: EventStore, key: NoteKey) -> Checkpoint:
 
 
 async def leaves(store: EventStore, ids: list[UUID]) -> merkle.Tree:
-    """The tree that these matches must make, from the log alone."""
+    """Return the expected tree of these matches, computed from the log."""
     found = {}
     for match_id in ids:
         leaf = await store.checkpoints.read_leaf(match_id)
@@ -105,7 +105,7 @@ async def test_any_two_heads_are_consistent(
 
 
 @pytest.mark.usefixtures("key")
-async def test_where_nothing_is_new_nothing_is_signed(store: EventStore, config: Config) -> None:
+async def test_without_new_matches_no_head_is_signed(store: EventStore, config: Config) -> None:
     checkpointer = Checkpointer(store, config)
     await store_random(store, 1)
     await checkpointer.work()
@@ -115,7 +115,7 @@ async def test_where_nothing_is_new_nothing_is_signed(store: EventStore, config:
 
 
 @pytest.mark.usefixtures("key")
-async def test_the_newest_is_published_and_the_last_of_the_day(
+async def test_the_newest_head_and_the_last_of_each_day_are_published(
     store: EventStore, config: Config
 ) -> None:
     await store_random(store, 1)
@@ -152,7 +152,7 @@ async def test_two_replicas_take_turns(
         running = [asyncio.create_task(worker.run()) for worker in workers]
         ids = [await store_random(store, seed) for seed in range(12)]
         async with asyncio.timeout(30):
-            while await store.checkpoints.read_size() < 12:  # noqa: ASYNC110 - the database tells nobody
+            while await store.checkpoints.read_size() < 12:  # noqa: ASYNC110 - the database sends no events
                 await asyncio.sleep(0.01)
         for task in running:
             task.cancel()
@@ -190,10 +190,10 @@ async def test_a_tree_that_was_rewritten_is_neither_signed_nor_published(
 
 
 @pytest.mark.usefixtures("key")
-async def test_a_database_that_was_set_back_is_not_signed_for(
+async def test_the_tree_of_an_older_database_is_not_signed(
     store: EventStore, database: Database, config: Config
 ) -> None:
-    """All of it is rewritten, and only what is published knows better."""
+    """The whole database is rewritten, so only the published head reveals it."""
     checkpointer = Checkpointer(store, config)
     for seed in range(4):
         await store_random(store, seed)
@@ -214,7 +214,7 @@ async def test_a_database_that_was_set_back_is_not_signed_for(
     assert published(config) == before
 
 
-async def test_without_a_key_nothing_is_signed(store: EventStore, config: Config) -> None:
+async def test_without_a_key_no_head_is_signed(store: EventStore, config: Config) -> None:
     with pytest.raises(NoteKeyError):
         await Checkpointer(store, config).work()
     assert await store.checkpoints.read_latest_head() is None
@@ -224,7 +224,7 @@ async def test_without_a_key_nothing_is_signed(store: EventStore, config: Config
 
 
 class Bucket(BaseHTTPRequestHandler):
-    """As much of S3 as it takes to put and to get an object."""
+    """The part of S3 that puts and gets an object."""
 
     objects: dict[str, bytes]
     signed: list[bool]
@@ -248,7 +248,7 @@ class Bucket(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -271,7 +271,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Bucket]]:
 
 
 @pytest.mark.usefixtures("key")
-async def test_checkpoints_are_published_to_an_object_store_and_held_against_it(
+async def test_checkpoints_are_published_to_an_object_store_and_compared_with_it(
     store: EventStore, database: Database, config: Config, bucket: type[Bucket]
 ) -> None:
     config = config.model_copy(
@@ -304,7 +304,7 @@ async def test_checkpoints_are_published_to_an_object_store_and_held_against_it(
 
 
 @pytest.mark.usefixtures("key")
-async def test_a_bucket_that_is_away_is_an_os_error(
+async def test_an_unreachable_bucket_is_an_os_error(
     store: EventStore, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (

@@ -1,4 +1,4 @@
-"""Keys of checkpoints: one file, closed to others, changed by commands."""
+"""The file of the signing keys: readable only by its owner, changed by commands."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from service.cli.main import durak
 NAME = "durak.example/log"
 
 
-def test_a_key_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+def test_a_key_is_created_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
     path = tmp_path / "new" / "key"
     key = signing_keys.make(path, NAME)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [one.line() for one in signing_keys.read(path)] == [key.line()]
-    with pytest.raises(NoteKeyError, match="is there already"):
+    with pytest.raises(NoteKeyError, match="already exists"):
         signing_keys.make(path, NAME)
 
 
-def test_rotation_puts_the_new_key_first_and_retiring_drops_the_old(tmp_path: Path) -> None:
+def test_rotation_adds_the_new_key_first_and_retiring_removes_the_old(tmp_path: Path) -> None:
     path = tmp_path / "key"
     old = signing_keys.make(path, NAME)
     new = signing_keys.rotate(path)
@@ -38,13 +38,13 @@ def test_rotation_puts_the_new_key_first_and_retiring_drops_the_old(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a+b", "line\nbreak"])
-def test_what_is_no_name(tmp_path: Path, name: str) -> None:
+def test_an_invalid_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(NoteKeyError):
         signing_keys.make(tmp_path / "key", name)
     assert not (tmp_path / "key").exists()
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_an_invalid_key_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "key"
     good, other = NoteKey.generate(NAME).line(), NoteKey.generate("other").line()
     for text in ("", "nonsense\n", good[:-5], good.replace("+", "-"), f"{good}\n{other}\n"):
@@ -54,13 +54,13 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             signing_keys.read(path)
     path.write_text(good)
     path.chmod(0o644)
-    with pytest.raises(NoteKeyError, match="others can read"):
+    with pytest.raises(NoteKeyError, match="other users can read"):
         signing_keys.read(path)
     with pytest.raises(NoteKeyError, match="cannot be read"):
         signing_keys.read(tmp_path / "missing")
 
 
-def test_the_commands(tmp_path: Path) -> None:
+def test_the_commands_create_rotate_and_retire_keys(tmp_path: Path) -> None:
     def run(*arguments: str) -> tuple[int, list[str]]:
         options = ["--file", str(tmp_path / "key")]
         done = CliRunner().invoke(durak, ["key", *arguments, *options])

@@ -3,6 +3,18 @@
 A tree of n leaves is stored as the hashes of its complete subtrees. The node (level, index) covers
 the leaves index · 2^level ... (index + 1) · 2^level − 1. With these nodes every proof needs only a
 few lookups. Appending only needs a `CompactRange`.
+
+>>> leaves = [leaf_hash(leaf) for leaf in (b"a", b"b", b"c")]
+>>> tree = Tree(leaves)
+>>> root_hash = root(tree.size, tree.node)
+>>> proof = inclusion_proof(1, tree.size, tree.node)
+>>> verify_inclusion(leaves[1], 1, tree.size, proof, root_hash)
+True
+>>> verify_inclusion(leaves[2], 1, tree.size, proof, root_hash)
+False
+>>> proof = consistency_proof(2, 3, tree.node)
+>>> verify_consistency(2, 3, proof, root(2, tree.node), root_hash)
+True
 """
 
 import hashlib

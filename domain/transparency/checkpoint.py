@@ -13,14 +13,14 @@ is ``<name>+<key id, hex>+<base64 of 0x01 ‖ public key>``, the format of
 golang.org/x/mod/sumdb/note.
 
 >>> private_key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
->>> checkpoint = Checkpoint("durak.example/log", size=0, root=hashlib.sha256(b"").digest())
+>>> checkpoint = Checkpoint("durak.example", size=0, root=hashlib.sha256(b"").digest())
 >>> note = sign(checkpoint.text(), checkpoint.origin, private_key)
->>> key = VerifierKey.of("durak.example/log", private_key)
+>>> key = VerifierKey.of("durak.example", private_key)
 >>> verify_checkpoint(note, key) == checkpoint
 True
->>> verify_checkpoint(note.replace("durak.example/log", "other.example/log", 1), key)
+>>> verify_checkpoint(note.replace("durak.example", "other.example", 1), key)
 Traceback (most recent call last):
-domain.transparency.checkpoint.NoteError: the signature of durak.example/log is invalid for this text
+domain.transparency.checkpoint.NoteError: the signature of durak.example is invalid for this text
 """
 
 import base64

@@ -349,6 +349,6 @@ async def _drain(
         _log.warning("calls cut off", calls=interceptor.limits.calls)
     with suppress(TimeoutError):  # who does not read is not waited for
         async with asyncio.timeout(_CLOSE_SECONDS):
-            await health.told()
+            await health.wait_until_sent()
     interceptor.end_public_streams()
     await server.stop(_CLOSE_SECONDS)

@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
-
-from grpc import aio
 
 from durak.v1 import audit_service_pb2 as api
 from durak.v1 import audit_service_pb2_grpc as api_grpc
@@ -21,11 +19,10 @@ from service.checkpoints.proofs import TreeBrokenError
 from service.judging.access import check_openable
 from service.judging.judge import judge
 from service.judging.messages import record_message, report_message, state_at
-from service.rpc.call import current_call
+from service.rpc.call import Context, current_call
 from service.rpc.errors import refuse
 from service.rpc.page_tokens import seal_number, unseal_number
 
-Context = aio.ServicerContext[Any, Any]
 Proof = TypeVar("Proof")
 
 

@@ -34,7 +34,7 @@ from service.config import Config
 from service.render.cards import colour_cards
 from service.render.narration import Narrator
 from service.render.texts import translator
-from service.rpc.telemetry import configure_logging
+from service.rpc.logs import configure_logging
 from service.server import Running, running
 
 PLAYERS: Final = ("Anna", "Boris", "Vera", "Gleb")

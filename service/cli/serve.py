@@ -10,7 +10,7 @@ import click
 from eventstore import EmbeddedPostgres, migrate
 from service.cli.options import DATA_DIR, load_config
 from service.config import Config
-from service.rpc.telemetry import configure_logging
+from service.rpc.logs import configure_logging
 from service.server import Running, serve_forever
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1.dispute_service_pb2 import CorrectionDecision, DisputeStatus, Ruling
-from service.rpc.validation import SEATS_LIMIT, Faults, Target
+from service.rpc.validation import SEATS_MAX, Faults, Target
 
 REASON_LIMIT_CHARS: Final = 2_000
 CORRECTION_LIMIT_COINS: Final = 2**40
@@ -55,8 +55,8 @@ def rule_on_dispute(request: api.RuleOnDisputeRequest) -> Target:
     target = _target(faults, request)
     faults.known("ruling", request.ruling, _RULINGS)
     _reason(faults, request.reason)
-    if len(request.corrections) > SEATS_LIMIT:
-        faults.add("corrections", f"must be at most {SEATS_LIMIT}")
+    if len(request.corrections) > SEATS_MAX:
+        faults.add("corrections", f"must be at most {SEATS_MAX}")
     for at, correction in enumerate(request.corrections):
         faults.player(f"corrections[{at}].player_id", correction.player_id)
         faults.at_most(f"corrections[{at}].coins", abs(correction.coins), CORRECTION_LIMIT_COINS)

@@ -1,10 +1,8 @@
 """DisputeService: players complain, auditors rule by the evidence, operators sign off coins."""
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
-
-from grpc import aio
 
 from domain import dispute as disputing
 from durak.v1 import dispute_service_pb2 as api
@@ -18,12 +16,10 @@ from service.disputes.evidence import evidence
 from service.disputes.streams import Disputes, Step, dispute_message
 from service.ids import dispute_id
 from service.judging.access import check_openable
-from service.rpc.call import Caller, current_call
+from service.rpc.call import Caller, Context, current_call
 from service.rpc.errors import Refused, refuse
 from service.rpc.page_tokens import seal_time, unseal_time
 from service.times import system_now_us
-
-Context = aio.ServicerContext[Any, Any]
 
 _UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PENDING)
 

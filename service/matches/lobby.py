@@ -7,9 +7,10 @@ from domain.match.view import match_summary
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import PHASE_ENDED
-from eventstore import EventStore, LobbyRow
+from eventstore import EventStore, LobbyRow, PageKey
+from eventstore.read_models.lobby import ListedMatch
 from service.matches import requests
-from service.rpc.page_tokens import make_token, read_token
+from service.rpc.page_tokens import seal_time, unseal_time
 from service.times import to_datetime
 
 _LISTED: Final = frozenset({"table_opened", "seat_taken", "seat_vacated", "dealt", "finished"})
@@ -42,15 +43,25 @@ async def list_matches(
 ) -> api.ListMatchesResponse:
     """Return a page of matches, newest first. Raises Refused MALFORMED_FIELD."""
     size = requests.list_matches(request)
+    filters = _filters(request, caller_id)
+    token = request.page_token
     rows = await store.lobby.list_matches(
         statuses=[request.phase] if request.phase else None,
         player=caller_id if request.mine else None,
-        after=read_token(request, caller_id),
+        after=unseal_time(token, filters) if token else None,
         limit=size + 1,  # one more shows whether there is another page
     )
     page = rows[:size]
     has_more = len(rows) > size
     return api.ListMatchesResponse(
         matches=[api.MatchSummary.FromString(row.summary) for row in page],
-        next_page_token=make_token(page[-1], request, caller_id) if has_more else "",
+        next_page_token=seal_time(_place(page[-1]), filters) if has_more else "",
     )
+
+
+def _filters(request: api.ListMatchesRequest, caller_id: str) -> bytes:
+    return bytes((request.phase, request.mine)) + (caller_id.encode() if request.mine else b"")
+
+
+def _place(row: ListedMatch) -> PageKey:
+    return PageKey(row.opened_at, row.match_id)

@@ -3,9 +3,9 @@
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Phase
-from service.rpc.validation import SEATS_LIMIT, Faults, Target, check_move, check_settings
+from service.rpc.validation import SEATS_MAX, Faults, Target, check_move, check_settings
 
-CLIENT_SEED_LIMIT_BYTES = 64
+CLIENT_SEED_BYTES_MAX = 64
 
 _BOT_LEVELS = frozenset(BotLevel.values()) - {0}
 _PHASES = frozenset(Phase.values())
@@ -37,8 +37,8 @@ def take_seat(request: api.TakeSeatRequest, prefix: str = "") -> Target:
     """The target; `seat` and `client_seed` are checked."""
     faults = Faults(prefix)
     target = _target(faults, request)
-    faults.at_most("seat", request.seat, SEATS_LIMIT - 1)
-    faults.length("client_seed", request.client_seed, CLIENT_SEED_LIMIT_BYTES)
+    faults.at_most("seat", request.seat, SEATS_MAX - 1)
+    faults.length("client_seed", request.client_seed, CLIENT_SEED_BYTES_MAX)
     faults.check()
     return target
 
@@ -47,7 +47,7 @@ def seat_bot(request: api.SeatBotRequest, prefix: str = "") -> Target:
     """The target; `seat` and `level` are checked."""
     faults = Faults(prefix)
     target = _target(faults, request)
-    faults.at_most("seat", request.seat, SEATS_LIMIT - 1)
+    faults.at_most("seat", request.seat, SEATS_MAX - 1)
     faults.known("level", request.level, _BOT_LEVELS)
     faults.check()
     return target
@@ -86,7 +86,7 @@ def rematch(request: api.RematchRequest, prefix: str = "") -> Target:
         faults.uuid("request_id", request.request_id),
         None,
     )
-    faults.length("client_seed", request.client_seed, CLIENT_SEED_LIMIT_BYTES)
+    faults.length("client_seed", request.client_seed, CLIENT_SEED_BYTES_MAX)
     faults.check()
     return target
 

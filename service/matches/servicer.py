@@ -17,11 +17,9 @@ from service.matches.lobby import list_matches
 from service.matches.review import Reviews
 from service.matches.session import Session
 from service.matches.watch import Watch
-from service.rpc.call import current_call
+from service.rpc.call import Context, current_call
 from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
-
-Context = aio.ServicerContext[Any, Any]
 
 
 class MatchService(api_grpc.MatchServiceServicer):

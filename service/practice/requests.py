@@ -3,7 +3,7 @@
 from durak.v1 import practice_service_pb2 as api
 from service.rpc.validation import Faults, check_language, check_move
 
-PUZZLE_ID_LIMIT_CHARS = 64
+PUZZLE_ID_CHARS_MAX = 64
 
 
 def list_puzzles(request: api.ListPuzzlesRequest) -> int:
@@ -38,6 +38,6 @@ def try_move(request: api.TryMoveRequest) -> None:
 
 def _puzzle_id(faults: Faults, puzzle_id: str) -> None:
     if puzzle_id:
-        faults.length("puzzle_id", puzzle_id, PUZZLE_ID_LIMIT_CHARS)
+        faults.length("puzzle_id", puzzle_id, PUZZLE_ID_CHARS_MAX)
     else:
         faults.add("puzzle_id", "is required")

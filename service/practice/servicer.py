@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Final
-
-from grpc import aio
+from typing import Final
 
 from domain.cards import cards_in
 from domain.endgame import Value, legal_moves
@@ -23,10 +21,8 @@ from service.practice import requests
 from service.practice.puzzles import Puzzles
 from service.practice.texts import PracticeTexts
 from service.rpc.address_limits import PublicCalls
-from service.rpc.call import current_call
+from service.rpc.call import Context, current_call
 from service.rpc.errors import Refused, refuse
-
-Context = aio.ServicerContext[Any, Any]
 
 _RESULTS: Final = MappingProxyType(
     {

@@ -1,37 +1,28 @@
-"""How often one network address may make the calls that need no token."""
+"""The rate limit of calls without a token, by network address."""
 
-from typing import Any
-
-from grpc import aio
-
-from domain.match.refusal import Refusal
-from durak.v1 import errors_pb2 as reasons
 from service.config import Config
-from service.rpc.errors import Refused
-from service.rpc.limits import RateLimit
+from service.rpc.call import Context
+from service.rpc.limits import RateLimit, rate_limited
 
 
 class PublicCalls:
-    """One bucket for each address, shared by all services that it is given to."""
+    """The rate limit that all services without tokens share."""
 
     def __init__(self, config: Config) -> None:
-        """Allow what `public_calls_per_second` and `public_calls_burst` say."""
+        """Allow `public_calls_per_second` and `public_calls_burst` for each address."""
         self._rate = RateLimit(
             config.public_calls_per_second, config.public_calls_burst, config.callers_remembered_max
         )
 
-    def admit(self, context: aio.ServicerContext[Any, Any]) -> None:
+    def admit(self, context: Context) -> None:
         """Count a call. Raises Refused RATE_LIMITED."""
         wait_seconds = self._rate.spend(address_of(context.peer()))
         if wait_seconds:
-            refusal = Refusal(
-                reasons.ERROR_REASON_RATE_LIMITED, metadata={"quota": "calls without a token"}
-            )
-            raise Refused(refusal, wait_seconds)
+            raise rate_limited("calls without a token", wait_seconds)
 
 
 def address_of(peer: str) -> str:
-    """The address of a peer as gRPC names it, without the port.
+    """Return the address of a peer as gRPC names it, without the port.
 
     >>> address_of("ipv4:192.0.2.7:50123")
     'ipv4:192.0.2.7'

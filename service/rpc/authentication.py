@@ -1,4 +1,4 @@
-"""Who calls, from the bearer token alone: a JWT, verified once and remembered until it expires."""
+"""Identify the caller by the bearer token: a JWT, verified once and cached until it expires."""
 
 import math
 import re
@@ -16,13 +16,13 @@ from service.rpc.call import Caller
 from service.rpc.errors import refuse
 
 ALGORITHMS: Final = frozenset({"EdDSA", "ES256", "RS256"})
-"""The signatures that are taken. Each key takes one of them alone, whatever the token says."""
+"""The accepted signature algorithms. Each key is bound to one, whatever the token claims."""
 
-TOKEN_LIMIT_CHARS: Final = 8192
+TOKEN_CHARS_MAX: Final = 8192
 SUBJECT: Final = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 """A `sub`: up to 255 ASCII characters (OpenID Connect Core 1.0, section 2), without spaces."""
-NAME_LIMIT_CHARS: Final = 64
-ROLE_COUNT_LIMIT: Final = 64
+NAME_CHARS_MAX: Final = 64
+ROLES_MAX: Final = 64
 
 _SCHEME = "bearer "
 _USUAL_SCHEME = "Bearer "
@@ -33,7 +33,7 @@ _OPTIONS: Options = {
 
 
 class VerifyingKey(Protocol):
-    """A public key and the one algorithm that it is used with."""
+    """A public key and its only algorithm."""
 
     @property
     def algorithm(self) -> str:
@@ -41,14 +41,14 @@ class VerifyingKey(Protocol):
 
     @property
     def key(self) -> Any:  # noqa: ANN401 - one of the public key classes of `cryptography`
-        """The key, as PyJWT takes it."""
+        """The key in the form that PyJWT accepts."""
 
 
 class KeySource(Protocol):
-    """Where verifying keys come from (service/rpc/token_keys.py)."""
+    """A source of verifying keys (service/rpc/token_keys.py)."""
 
     async def find(self, key_id: str | None) -> VerifyingKey | None:
-        """The key that a token's `kid` names, or the only key there is; None: no such key."""
+        """Return the key with this `kid`. Without one, return the only key. None: no such key."""
 
 
 class Authenticator:
@@ -64,10 +64,9 @@ class Authenticator:
         cache_size: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Take tokens of `issuer` for `audience`, and remember at most `cache_size` of them.
+        """Accept tokens of `issuer` for `audience`, and cache at most `cache_size` of them.
 
-        `leeway_seconds` is how far the clock of the issuer may be ahead (`nbf`, `iat`); `exp` has
-        no leeway.
+        The clock of the issuer may be `leeway_seconds` ahead (`nbf`, `iat`). `exp` has no leeway.
         """
         self._keys = keys
         self._issuer = issuer
@@ -78,7 +77,7 @@ class Authenticator:
         self._verified: OrderedDict[str, Caller] = OrderedDict()
 
     async def authenticate(self, metadata: Mapping[str, str | bytes]) -> Caller:
-        """The caller. Raises Refused: TOKEN_MISSING, TOKEN_INVALID or TOKEN_EXPIRED."""
+        """Return the caller. Raises Refused TOKEN_MISSING, TOKEN_INVALID or TOKEN_EXPIRED."""
         header = metadata.get("authorization")
         if not header:
             raise refuse(reasons.ERROR_REASON_TOKEN_MISSING)
@@ -93,14 +92,13 @@ class Authenticator:
         return caller
 
     async def _verify(self, header: str) -> Caller:
-        if header[: len(_SCHEME)].lower() != _SCHEME or len(header) > TOKEN_LIMIT_CHARS:
+        if header[: len(_SCHEME)].lower() != _SCHEME or len(header) > TOKEN_CHARS_MAX:
             raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
         token = header[len(_SCHEME) :].strip()
         if not token:
             raise refuse(reasons.ERROR_REASON_TOKEN_MISSING)
-        usual = (
-            f"{_USUAL_SCHEME}{token}"  # or one token, written with other spaces, fills the cache
-        )
+        # One token written with different spaces must not fill the cache.
+        usual = f"{_USUAL_SCHEME}{token}"
         caller = self._verified.get(usual)
         if caller is not None:
             return caller
@@ -114,7 +112,7 @@ class Authenticator:
         return caller
 
     def _claims(self, token: str, key: VerifyingKey) -> Mapping[str, object]:
-        """The claims of a token that `key` has signed for us."""
+        """Return the claims of a token that `key` has signed for this service."""
         try:
             claims: dict[str, object] = jwt.decode(
                 token,
@@ -127,7 +125,7 @@ class Authenticator:
             )
         except jwt.ExpiredSignatureError:
             raise refuse(reasons.ERROR_REASON_TOKEN_EXPIRED) from None
-        except Exception:  # noqa: BLE001 - whatever a hostile token does to the parsers, it is an invalid token
+        except Exception:  # noqa: BLE001 - any failure of a parser on a hostile token means an invalid token
             raise refuse(reasons.ERROR_REASON_TOKEN_INVALID) from None
         return claims
 
@@ -143,7 +141,7 @@ def _key_id(token: str) -> str | None:
 
 
 def _caller(claims: Mapping[str, object]) -> Caller:
-    """The caller that verified claims speak of."""
+    """Return the caller that verified claims identify."""
     subject, expires_at, roles = claims["sub"], claims["exp"], claims.get("roles", [])
     if not isinstance(subject, str) or not SUBJECT.fullmatch(subject):
         raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
@@ -155,22 +153,22 @@ def _caller(claims: Mapping[str, object]) -> Caller:
         raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
     if (
         not isinstance(roles, list)
-        or len(roles) > ROLE_COUNT_LIMIT
+        or len(roles) > ROLES_MAX
         or not all(isinstance(role, str) for role in roles)
     ):
         raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
     return Caller(
         subject=subject,
-        name=_display_name(claims.get("name")) or subject[:NAME_LIMIT_CHARS],
+        name=_display_name(claims.get("name")) or subject[:NAME_CHARS_MAX],
         roles=ROLES.intersection(roles),
         expires_at=float(expires_at),
     )
 
 
 def _display_name(name: object) -> str:
-    """A name that is safe to show to others: no control characters, no tricks of text direction."""
+    """Return a name that is safe to display: no control characters, no change of text direction."""
     if not isinstance(name, str):
         return ""
     return "".join(character for character in name if character.isprintable())[
-        :NAME_LIMIT_CHARS
+        :NAME_CHARS_MAX
     ].strip()

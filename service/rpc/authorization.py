@@ -1,4 +1,4 @@
-"""Which roles may make which call. What is not in the table may be called by nobody."""
+"""The roles that each method requires. A method that is not in the table is denied to all."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -8,14 +8,14 @@ from service.rpc.call import Caller
 from service.rpc.errors import refuse
 
 ROLES: Final = frozenset({"player", "operator", "auditor"})
-"""The roles that a token's `roles` claim can give. Others are passed over."""
+"""The roles that the `roles` claim of a token can give. Other roles are ignored."""
 
 
 class Access(NamedTuple):
-    """Who may make a call: whoever has one of `roles` and none of `barred`.
+    """The callers that may call a method: those with one of `roles` and none of `barred`.
 
-    With `public` anyone may, without a token; a `probe` is public and does not count as a call, so
-    that it is answered under any load.
+    A `public` method needs no token. A `probe` is public and does not count as a call, so that it
+    is answered under any load.
     """
 
     roles: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class Access(NamedTuple):
 _PUBLIC = Access(public=True)
 _PROBE = Access(public=True, probe=True)
 _PLAY = Access(roles=frozenset({"player"}), barred=frozenset({"auditor"}))
-"""Auditors may see every card of a match, so they do not play, whatever else they are."""
+"""Auditors can see every card of a match, so they must not play, even if they are players too."""
 _READ = Access(roles=ROLES)
 _REVIEW = Access(roles=frozenset({"player", "auditor"}))
 _AUDIT = Access(roles=frozenset({"auditor"}))
@@ -75,15 +75,15 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/grpc.health.v1.Health/Watch": _PUBLIC,
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": _PUBLIC,
 }
-"""Method → who may call it, for every method that the server has; a test walks the descriptors."""
+"""Method → the callers that may call it. A test compares it with the descriptors."""
 
 
 def access_to(method: str, table: Mapping[str, Access] = ACCESS) -> Access:
-    """Who may call `method` (`/package.Service/Name`)."""
+    """Return the access to `method` (`/package.Service/Name`)."""
     return table.get(method, _DENIED)
 
 
 def authorise(caller: Caller, access: Access) -> None:
-    """Let the caller through, or raise Refused ROLE_REQUIRED with the roles that may call."""
+    """Raise Refused ROLE_REQUIRED, with the roles that may call, unless the caller may."""
     if caller.roles.isdisjoint(access.roles) or not caller.roles.isdisjoint(access.barred):
         raise refuse(reasons.ERROR_REASON_ROLE_REQUIRED, roles=",".join(sorted(access.roles)))

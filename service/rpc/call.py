@@ -1,15 +1,20 @@
-"""Who calls, and how: what the interceptor knows of the running call."""
+"""The running call: its caller, language, trace and method."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from grpc import aio
+
+Context = aio.ServicerContext[Any, Any]
+"""The context that gRPC passes to every method of a servicer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls, as their token says.
+    """The caller of a method, as their token identifies them.
 
-    `subject` is the token's `sub` (the player id), `name` the name to show, `roles` the roles that
+    `subject` is the token's `sub` (the player id), `name` the display name, `roles` the roles that
     this service knows, `expires_at` the end of the token in seconds since the epoch.
     """
 
@@ -26,7 +31,8 @@ NOBODY = Caller(subject="", name="", roles=frozenset(), expires_at=float("inf"))
 class Call(NamedTuple):
     """The running call.
 
-    `language` is that of its answers, `trace_id` 16 bytes, `method` as in `/package.Service/Name`.
+    `language` is the language of its answers, `trace_id` has 16 bytes, `method` is
+    `/package.Service/Name`.
     """
 
     caller: Caller
@@ -39,7 +45,7 @@ _current: ContextVar[Call] = ContextVar("call")
 
 
 def current_call() -> Call:
-    """The call that this task works for; tasks that it starts inherit it.
+    """Return the call that this task works for. Tasks that it starts inherit it.
 
     Raises LookupError outside of a call.
     """
@@ -47,5 +53,5 @@ def current_call() -> Call:
 
 
 def enter_call(call: Call) -> None:
-    """Make `call` the current one. For the interceptor: gRPC gives each call its own context."""
+    """Make `call` the current one. gRPC gives each call its own context."""
     _current.set(call)

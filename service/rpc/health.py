@@ -1,35 +1,33 @@
-"""The standard health service (grpc.health.v1), with liveness and readiness as separate names.
+"""The standard health service (grpc.health.v1), with the names `liveness` and `readiness`.
 
-`liveness`: the process works; it stays SERVING while the service stops, so that nobody kills it
-then. `readiness`: it takes calls, which needs the database. The empty name and the names of the
-services are the same as `readiness`.
+`liveness`: the process works. It stays SERVING during shutdown, so that no supervisor kills the
+process then. `readiness`: the service accepts calls, which needs the database. The empty name and
+the names of the services have the status of `readiness`.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
 
 import grpc
-from grpc import aio
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthServicer
+
+from service.rpc.call import Context
 
 LIVENESS = "liveness"
 READINESS = "readiness"
 
-Context = aio.ServicerContext[Any, Any]
-
 
 class Health(HealthServicer):
-    """Says how the service is.
+    """Reports the status of the service.
 
-    Not the ready-made servicer of grpcio-health-checking: that one holds a lock while it writes, so
-    that one watcher who does not read keeps the service from ever changing its state, and forgets
-    the other watchers of a name when one of them leaves.
+    It replaces the servicer of grpcio-health-checking. That one holds a lock while it writes, so
+    that one watcher that does not read blocks every change of status. It also forgets the other
+    watchers of a name when one of them leaves.
     """
 
     def __init__(self, services: Iterable[str]) -> None:
-        """Begin alive and not ready; readiness also goes by the full names of `services`."""
+        """Begin alive and not ready. The full names of `services` have the status of readiness."""
         self._ready_names = ("", READINESS, *services)
         self._statuses: dict[str, int] = dict.fromkeys(
             self._ready_names, HealthCheckResponse.NOT_SERVING
@@ -37,17 +35,17 @@ class Health(HealthServicer):
         self._statuses[LIVENESS] = HealthCheckResponse.SERVING
         self._changed = asyncio.Event()
         self._changes = 0
-        self._told: dict[object, int] = {}
-        """By who watches: which of the changes was sent to them last."""
+        self._sent_to: dict[object, int] = {}
+        """Watcher → the number of the last change that was sent to it."""
         self._sent = asyncio.Event()
 
     @property
     def is_ready(self) -> bool:
-        """The service takes calls."""
+        """True while the service accepts calls."""
         return self._statuses[READINESS] == HealthCheckResponse.SERVING
 
-    def set_ready(self, ready: bool) -> None:  # noqa: FBT001 - the one thing that it sets
-        """Say whether the service takes calls, and tell those who watch."""
+    def set_ready(self, ready: bool) -> None:  # noqa: FBT001 - the value that the name announces
+        """Set whether the service accepts calls, and notify the watchers."""
         status = HealthCheckResponse.SERVING if ready else HealthCheckResponse.NOT_SERVING
         if ready == self.is_ready:
             return
@@ -57,36 +55,36 @@ class Health(HealthServicer):
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def told(self) -> None:
-        """Wait until all who watch have been sent how the service is now."""
-        while any(change != self._changes for change in self._told.values()):
+    async def wait_until_sent(self) -> None:
+        """Wait until every watcher has been sent the current status."""
+        while any(change != self._changes for change in self._sent_to.values()):
             self._sent.clear()
             await self._sent.wait()
 
     async def Check(self, request: HealthCheckRequest, context: Context) -> HealthCheckResponse:
-        """How a service is now; NOT_FOUND for one that is not here, as the protocol has it."""
+        """Return the status of a service. An unknown name is NOT_FOUND, as in the protocol."""
         status = self._statuses.get(request.service)
         if status is None:
-            await context.abort(grpc.StatusCode.NOT_FOUND, "there is no such service here")
+            await context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
         return HealthCheckResponse(status=status)
 
     async def Watch(
         self, request: HealthCheckRequest, context: Context
     ) -> AsyncIterator[HealthCheckResponse]:
-        """How a service is, now and whenever that changes."""
+        """Send the status of a service, and every change of it."""
         last = None
         watcher = object()
         try:
             while True:
                 change, changed = self._changes, self._changed
-                self._told.setdefault(watcher, -1)
+                self._sent_to.setdefault(watcher, -1)
                 status = self._statuses.get(request.service, HealthCheckResponse.SERVICE_UNKNOWN)
                 if status != last:
                     last = status
-                    yield HealthCheckResponse(status=status)  # comes back when it is sent
-                self._told[watcher] = change
+                    yield HealthCheckResponse(status=status)  # resumes when it is sent
+                self._sent_to[watcher] = change
                 self._sent.set()
                 await changed.wait()
         finally:
-            self._told.pop(watcher, None)
+            self._sent_to.pop(watcher, None)
             self._sent.set()

@@ -1,10 +1,11 @@
-"""What one caller, and all callers together, may ask of the service at once."""
+"""Limits on the rate of one caller, and on what runs at the same time."""
 
 import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from domain.match.refusal import Refusal
 from durak.v1 import errors_pb2 as reasons
 from service.config import Config
 from service.rpc.errors import Refused, refuse
@@ -13,40 +14,40 @@ _NANOSECONDS = 1_000_000_000
 
 
 class RateLimit:
-    """A token bucket for each caller, kept as one number: when the bucket would be full again.
+    """A token bucket for each caller, stored as one number: the time when it is full again.
 
-    (The generic cell rate algorithm, ITU-T I.371.) `remembered` bounds the memory: beyond it the
-    caller who called longest ago, whose bucket is the fullest, is forgotten.
+    This is the generic cell rate algorithm (ITU-T I.371). Beyond `remembered_max` callers, the
+    least recently active one is dropped. Its bucket is the fullest.
     """
 
     def __init__(
         self,
         per_second: float,
         burst: int,
-        remembered: int,
+        remembered_max: int,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        """Allow `burst` calls at once and `per_second` for long; 0 is no limit."""
+        """Allow `burst` calls at once and `per_second` on average; 0 is no limit."""
         self._interval_ns = max(1, round(_NANOSECONDS / per_second)) if per_second else 0
         self.burst = burst
         self._tolerance_ns = self._interval_ns * (burst - 1)
-        self._remembered = remembered
+        self._remembered_max = remembered_max
         self._clock_ns = clock_ns
         self._full_at_ns: OrderedDict[str, int] = OrderedDict()
 
     def __len__(self) -> int:
-        """For how many callers a bucket is kept."""
+        """Return the number of callers that have a bucket."""
         return len(self._full_at_ns)
 
     @property
     def interval_seconds(self) -> float:
-        """How long it takes until one more call is allowed."""
+        """The time until a spent bucket allows one more call."""
         return self._interval_ns / _NANOSECONDS
 
     def spend(self, caller: str, calls: int = 1) -> float:
-        """Take calls from the bucket, at most a burst: 0, or the seconds until they are there.
+        """Take calls from the bucket, but no more than a burst.
 
-        Where it is to wait, none is taken.
+        Returns 0, or the seconds until the bucket has enough. Then nothing is taken.
         """
         if not self._interval_ns:
             return 0.0
@@ -58,7 +59,7 @@ class RateLimit:
             return over_ns / _NANOSECONDS
         self._full_at_ns[caller] = full_at_ns + taken_ns
         self._full_at_ns.move_to_end(caller)
-        if len(self._full_at_ns) > self._remembered:
+        if len(self._full_at_ns) > self._remembered_max:
             self._full_at_ns.popitem(last=False)
         return 0.0
 
@@ -66,7 +67,7 @@ class RateLimit:
 class Limits:
     """Counts what is running. Every `begin_…` that returns needs its `end_…`.
 
-    Commands and watches are counted apart, so that open watches never keep commands out.
+    Commands and watches have separate limits, so that open watches never block commands.
     """
 
     def __init__(self, config: Config) -> None:
@@ -80,43 +81,43 @@ class Limits:
         self._public_streams_max = config.public_streams_max
         self._watches_by_caller: dict[str, int] = {}
         self.calls = 0
-        """Unary calls and commands of sessions that are running."""
+        """Running unary calls and commands of sessions."""
         self.watches = 0
-        """Watches and sessions that are open."""
+        """Open watches and sessions."""
         self.public_calls = 0
-        """Unary calls of callers without a token that are running."""
+        """Running unary calls without a token."""
         self.public_streams = 0
-        """Streams that are open to callers without a token."""
+        """Open streams without a token."""
         self._idle = asyncio.Event()
 
     @property
     def interval_seconds(self) -> float:
-        """The time between calls at the rate at which one caller may call for long."""
+        """The time between calls at the average rate of one caller."""
         return self._rate.interval_seconds
 
     def begin_call(self, caller: str) -> None:
-        """Count a unary call, or a command of a session. Refused: RATE_LIMITED, OVERLOADED."""
+        """Count a unary call or a command of a session. Raises Refused RATE_LIMITED, OVERLOADED."""
         if self.calls >= self._calls_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self._spend(caller)
         self.calls += 1
 
     def end_call(self) -> None:
-        """The call that was counted is over."""
+        """Release a call that `begin_call` counted."""
         self.calls -= 1
         self._note_idle()
 
     def charge(self, caller: str, calls: int) -> None:
-        """Count a call that has begun as so many more, as it makes much work.
+        """Count a running call as `calls` more, because it causes much work.
 
-        As many at most as the burst has beside the call. Refused: RATE_LIMITED.
+        The sum is at most a burst. Raises Refused RATE_LIMITED.
         """
-        beside = self._rate.burst - 1
-        # Repeated, the call itself counts again, before this: it has to wait for that as well.
-        self._spend(caller, min(calls, beside), again=1)
+        rest = self._rate.burst - 1
+        # A repetition of the call counts itself before it gets here, so it has to wait for both.
+        self._spend(caller, min(calls, rest), repeated=1)
 
     def begin_watch(self, caller: str) -> None:
-        """Count a watch, or a session. Refused: RATE_LIMITED, TOO_MANY_WATCHES, OVERLOADED."""
+        """Count a watch or a session. Raises Refused RATE_LIMITED, TOO_MANY_WATCHES, OVERLOADED."""
         if self.watches >= self._watches_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         own = self._watches_by_caller.get(caller, 0)
@@ -127,7 +128,7 @@ class Limits:
         self.watches += 1
 
     def end_watch(self, caller: str) -> None:
-        """The watch or session that was counted is over."""
+        """Release a watch or session that `begin_watch` counted."""
         self.watches -= 1
         own = self._watches_by_caller[caller] - 1
         if own:
@@ -137,38 +138,42 @@ class Limits:
         self._note_idle()
 
     def begin_public_call(self) -> None:
-        """Count a unary call of a caller without a token. Refused: OVERLOADED."""
+        """Count a unary call without a token. Raises Refused OVERLOADED."""
         if self.public_calls >= self._public_calls_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self.public_calls += 1
 
     def end_public_call(self) -> None:
-        """The call that was counted is over."""
+        """Release a call that `begin_public_call` counted."""
         self.public_calls -= 1
 
     def begin_public_stream(self) -> None:
-        """Count a stream of a caller without a token. Refused: OVERLOADED."""
+        """Count a stream without a token. Raises Refused OVERLOADED."""
         if self.public_streams >= self._public_streams_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
         self.public_streams += 1
 
     def end_public_stream(self) -> None:
-        """The stream that was counted is over."""
+        """Release a stream that `begin_public_stream` counted."""
         self.public_streams -= 1
 
     async def idle(self) -> None:
-        """Wait until no call runs and no watch is open."""
+        """Wait until no call is running and no watch is open."""
         while self.calls or self.watches:
             self._idle.clear()
             await self._idle.wait()
 
-    def _spend(self, caller: str, calls: int = 1, *, again: int = 0) -> None:
+    def _spend(self, caller: str, calls: int = 1, *, repeated: int = 0) -> None:
         wait_seconds = self._rate.spend(caller, calls)
         if wait_seconds:
-            wait_seconds += again * self._rate.interval_seconds
-            refusal = refuse(reasons.ERROR_REASON_RATE_LIMITED, quota="calls").refusal
-            raise Refused(refusal, wait_seconds)
+            raise rate_limited("calls", wait_seconds + repeated * self._rate.interval_seconds)
 
     def _note_idle(self) -> None:
         if not self.calls and not self.watches:
             self._idle.set()
+
+
+def rate_limited(quota: str, wait_seconds: float) -> Refused:
+    """Return the refusal of a caller that has to wait."""
+    refusal = Refusal(reasons.ERROR_REASON_RATE_LIMITED, metadata={"quota": quota})
+    return Refused(refusal, wait_seconds)

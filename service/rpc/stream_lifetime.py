@@ -1,4 +1,4 @@
-"""How long a stream stays open: until its handler ends, its token expires, or the service stops."""
+"""The lifetime of a stream: until its handler ends, its token expires, or the service stops."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,15 +10,15 @@ from durak.v1.errors_pb2 import ErrorReason
 from service.rpc.errors import refuse
 
 MALFORMED = object()
-"""What a deserializer gives for bytes that are no message (see interceptor.py)."""
+"""The request that a deserializer returns for bytes that are not a message (see frame.py)."""
 
 
 class Requests:
     """The requests of a stream, for its handler to iterate over.
 
-    Once the stream has to end, the iteration raises Refused with the reason, also while it waits;
-    the handler then finishes what runs, and lets the refusal through. A request that is not a
-    message ends it with MALFORMED_FIELD.
+    When the stream has to end, the iteration raises Refused with the reason, even while it waits.
+    The handler then finishes what runs, and does not catch the refusal. A request that is not a
+    message ends the iteration with MALFORMED_FIELD.
     """
 
     def __init__(self, source: AsyncIterator[object]) -> None:
@@ -28,7 +28,7 @@ class Requests:
         self._cancelled = False
 
     def end(self, reason: ErrorReason.ValueType) -> None:
-        """Let no more requests through."""
+        """Pass no more requests on."""
         self._reason = reason
         if self._waiting is not None:
             self._cancelled = self._waiting.cancel()
@@ -47,7 +47,7 @@ class Requests:
         try:
             request = await anext(self._source)
         except asyncio.CancelledError:
-            if self._cancelled and not task.uncancel():  # by `end`, and by nobody else
+            if self._cancelled and not task.uncancel():  # cancelled by `end` alone
                 self._check()
             raise
         finally:
@@ -58,10 +58,11 @@ class Requests:
 
 
 class Lifetime:
-    """Around the handler of a stream: `async with Lifetime(seconds): …`.
+    """A block around the handler of a stream: `async with Lifetime(seconds): …`.
 
-    When the time is over, or `end` is called, the handler is cancelled and the block raises Refused
-    with the reason. A handler with `requests` is told by them, and cancelled `grace_seconds` later.
+    When the time is over or `end` is called, the handler is cancelled and the block raises Refused
+    with the reason. A handler with `requests` gets the reason from them, and is cancelled
+    `grace_seconds` later.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Lifetime:
         grace_seconds: float = 0.0,
         requests: Requests | None = None,
     ) -> None:
-        """Take the time until the token expires; None: there is no end."""
+        """End after `seconds`, the time until the token expires. None is no end."""
         self._seconds = seconds
         self._grace_seconds = grace_seconds
         self._requests = requests
@@ -113,3 +114,29 @@ class Lifetime:
             raise refuse(self._reason) from None
         if error is None and self._reason is not None:
             raise refuse(self._reason)
+
+
+class OpenStreams:
+    """The open streams of a server: those of callers with a token, and the public ones."""
+
+    def __init__(self) -> None:
+        self.authenticated: set[Lifetime] = set()
+        self.public: set[Lifetime] = set()
+
+    def discard(self, lifetime: Lifetime) -> None:
+        """Remove a stream that has ended."""
+        self.authenticated.discard(lifetime)
+        self.public.discard(lifetime)
+
+    def end_authenticated(self) -> None:
+        """End the streams of callers with a token, with DRAINING."""
+        _end_all(self.authenticated)
+
+    def end_public(self) -> None:
+        """End the public streams (health, reflection), with DRAINING."""
+        _end_all(self.public)
+
+
+def _end_all(lifetimes: set[Lifetime]) -> None:
+    for lifetime in tuple(lifetimes):
+        lifetime.end(reasons.ERROR_REASON_DRAINING)

@@ -1,23 +1,18 @@
-"""What the operator sees: log lines, traces, metrics.
+"""Traces and metrics.
 
-Logs are structlog lines on standard error, with the trace id of the call that they belong to.
-Traces and metrics go out by OTLP where an endpoint is configured; otherwise no tracer and no meter
-exists, and a call costs next to nothing. None of them holds requests, replies, tokens or cards.
+They are sent by OTLP if an endpoint is configured. Otherwise there is no tracer and no meter, and a
+call costs almost nothing. They never contain requests, replies, tokens or cards.
 """
 
 import asyncio
-import logging
 import os
 import random
 import socket
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from importlib.metadata import version
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import grpc
-import structlog
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
@@ -32,12 +27,11 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from service.config import Config
-from service.rpc.call import current_call
 from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
 
 _NAME: Final = "durak"
-_FLUSH_LIMIT_MS: Final = 3_000
+_FLUSH_MS_MAX: Final = 3_000
 _SERVER_FAULTS: Final = frozenset(
     {
         grpc.StatusCode.UNKNOWN,
@@ -54,14 +48,14 @@ _propagator = TraceContextTextMapPropagator()
 
 
 class Traced(NamedTuple):
-    """The trace of one call: its id (16 bytes), and its span where one is recorded."""
+    """The trace of one call: its id (16 bytes), and its span if one is recorded."""
 
     trace_id: bytes
     span: trace.Span | None
 
 
 class Telemetry:
-    """Traces and metrics of one service. Made by `open_telemetry`; `close` sends what is left."""
+    """Traces and metrics of one service. Made by `open_telemetry`; `close` sends the last ones."""
 
     def __init__(
         self, tracer_provider: TracerProvider | None, meter_provider: MeterProvider | None
@@ -97,7 +91,7 @@ class Telemetry:
             )
             trace_id = span.get_span_context().trace_id.to_bytes(16, "big")
             if span.is_recording():
-                # gRPC runs each call in a context of its own, so nothing has to be detached.
+                # gRPC runs each call in its own context, so the span need not be detached.
                 otel_context.attach(trace.set_span_in_context(span))
                 return Traced(trace_id, span)
             return Traced(trace_id, None)
@@ -105,12 +99,12 @@ class Telemetry:
             trace_id_number = trace.get_current_span(parent).get_span_context().trace_id
             if trace_id_number:
                 return Traced(trace_id_number.to_bytes(16, "big"), None)
-        return Traced(random.randbytes(16), None)  # noqa: S311 - a name for a call, not a secret
+        return Traced(random.randbytes(16), None)  # noqa: S311 - an id, not a secret
 
     def end(
         self, traced: Traced, method: str, code: grpc.StatusCode, reason: str, seconds: float
     ) -> None:
-        """The call is over: its status code, the reason of its refusal if any, its duration."""
+        """End the trace of a call, with its status code, reason (empty for OK) and duration."""
         if self._durations is not None:
             self._durations.record(
                 seconds, {"rpc.method": method[1:], "rpc.response.status_code": code.name}
@@ -124,7 +118,7 @@ class Telemetry:
             traced.span.end()
 
     def observe(self, limits: Limits, failed_calls: FailedCalls) -> None:
-        """Report how many calls run and how many failed, by the numbers that are counted anyway."""
+        """Report the calls that run, the watches that are open, and the calls that failed."""
         self.gauge(
             "durak.calls.running",
             lambda: limits.calls,
@@ -140,18 +134,18 @@ class Telemetry:
         )
 
     def gauge(self, name: str, read: Callable[[], int], description: str) -> None:
-        """Report a number that goes up and down; it is read whenever metrics are sent."""
+        """Report a number that goes up and down. It is read whenever metrics are sent."""
         self._meter.create_observable_gauge(name, [_observing(read)], description=description)
 
     def counter(self, name: str, read: Callable[[], int]) -> None:
-        """Report a number that only grows; it is read whenever metrics are sent."""
+        """Report a number that only grows. It is read whenever metrics are sent."""
         self._meter.create_observable_counter(name, [_observing(read)])
 
     async def close(self) -> None:
-        """Send what is left, within a few seconds, and stop."""
+        """Send the last traces and metrics within a few seconds, and stop."""
         for provider in (self._tracer_provider, self._meter_provider):
             if provider is not None:
-                await asyncio.to_thread(provider.force_flush, _FLUSH_LIMIT_MS)
+                await asyncio.to_thread(provider.force_flush, _FLUSH_MS_MAX)
                 await asyncio.to_thread(provider.shutdown)
 
 
@@ -164,14 +158,14 @@ def _observing(read: Callable[[], int]) -> Callable[[CallbackOptions], list[Obse
 
 
 def open_telemetry(config: Config) -> Telemetry:
-    """Telemetry as configured: without an OTLP endpoint nothing is recorded and nothing sent."""
+    """Return the telemetry. Without an OTLP endpoint it records and sends nothing."""
     if config.otlp_endpoint is None:
         return Telemetry(None, None)
     resource = Resource.create(
         {
             "service.name": _NAME,
             "service.version": version("durak"),
-            # Without it the numbers of one replica would stand for those of another.
+            # It tells the metrics of replicas apart.
             "service.instance.id": f"{socket.gethostname()}:{os.getpid()}",
         }
     )
@@ -189,55 +183,3 @@ def open_telemetry(config: Config) -> Telemetry:
     )
     meter_provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
     return Telemetry(tracer_provider, meter_provider)
-
-
-def configure_logging(config: Config) -> None:
-    """Set up the logs of the process; to be called once, by its entry point.
-
-    The lines of libraries go the same way as ours. Tracebacks are text without the values of
-    variables, which could be cards.
-    """
-    level = logging.getLevelNamesMapping()[config.log_level.upper()]
-    shared: list[structlog.typing.Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        _add_trace_id,
-    ]
-    structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
-    )
-    last: list[structlog.typing.Processor]
-    if config.log_format == "json":
-        last = [
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ]
-    else:
-        plain = structlog.dev.plain_traceback
-        last = [structlog.dev.ConsoleRenderer(exception_formatter=plain)]
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
-    )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter)
-    handler.addFilter(_shows_no_metadata)
-    # `debug` is for our own lines: those of libraries would bury them.
-    logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
-    for package in ("service", "eventstore"):
-        logging.getLogger(package).setLevel(level)
-
-
-def _add_trace_id(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:  # noqa: ANN401
-    """Name the call that a line belongs to."""
-    with suppress(LookupError):
-        event.setdefault("trace_id", current_call().trace_id.hex())
-    return event
-
-
-def _shows_no_metadata(line: logging.LogRecord) -> bool:
-    """Whether a line may be written: gRPC logs metadata that it cannot decode, perhaps a token."""
-    return not (line.name.startswith("grpc") and "Invalid encoding" in line.getMessage())

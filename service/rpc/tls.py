@@ -1,4 +1,4 @@
-"""TLS: the server's certificate, read anew when its files change, so that it can be renewed."""
+"""The TLS certificate of the server, read again when its files change."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ import grpc
 
 
 def server_credentials(certificate: Path, key: Path) -> grpc.ServerCredentials:
-    """Credentials from a chain and its private key (PEM). Raises OSError where they are unreadable.
+    """Return the credentials of a certificate chain and its private key (PEM files).
 
-    The files are looked at on each new connection. A renewed pair that cannot be read does not
-    replace the one in use.
+    Every new connection checks whether the files have changed. A new pair that cannot be read does
+    not replace the one in use. Raises OSError if the files cannot be read at the start.
     """
     stamp = _stamp(certificate, key)
 

@@ -1,7 +1,7 @@
-"""The keys that tokens are verified with.
+"""The keys that verify tokens.
 
-Either a set of public keys (JWKS, RFC 7517) from a file or an address, or a development key that is
-made on the spot, for which `DevelopmentKey.mint` also makes tokens.
+They are a set of public keys (JWKS, RFC 7517) from a file or a URL, or a development key, with
+which `DevelopmentKey.mint` also makes tokens.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurv
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-KEY_SET_LIMIT_BYTES: Final = 256 * 1024
-RSA_LEAST_BITS: Final = 2048
+KEY_SET_BYTES_MAX: Final = 256 * 1024
+RSA_BITS_MIN: Final = 2048
 DEVELOPMENT_KEY_ID: Final = "durak-development"
 DEVELOPMENT_KEY_FILE: Final = "token-key.pem"
 
@@ -36,23 +36,23 @@ _log = structlog.get_logger(__name__)
 
 
 class KeySetError(Exception):
-    """The keys cannot be read: no such file, no answer in time, or nothing that can be used."""
+    """The keys cannot be read: no such file, no answer in time, or no usable key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A public key and the one algorithm that it is used with."""
+    """A public key and its only algorithm."""
 
     algorithm: str
     key: Ed25519PublicKey | EllipticCurvePublicKey | RSAPublicKey
 
 
 class KeySet:
-    """A JWKS at a path or an https or http address, kept fresh.
+    """A JWKS at a path or an https or http URL, kept fresh.
 
-    It is read again in the background once it is older than `refresh_seconds`, and on the spot for
-    a key id that it does not have, but for such ids not more often than every `retry_seconds`.
-    Where reading fails, the keys at hand stay in use.
+    It is read again in the background when it is older than `refresh_seconds`. It is read again
+    immediately for an unknown key id, but no more often than every `retry_seconds`. If that fails,
+    the current keys stay in use.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class KeySet:
         self._reading: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str | None) -> PublicKey | None:
-        """The key of that id; without an id the only key there is. None: there is no such key."""
+        """Return the key with this id. Without an id, return the only key. None: no such key."""
         now = time.monotonic()
         found = self._lookup(key_id)
         if found is not None:
             if now - max(self._read_at, self._tried_at) >= self._refresh_seconds:
-                _ = self._start_reading()  # nobody waits for it; `_reading` holds it
+                _ = self._start_reading()  # no caller waits for it; `_reading` holds it
             return found
         if self._reading is None and now - self._tried_at < self._retry_seconds:
             return None
@@ -99,7 +99,7 @@ class KeySet:
         return self._keys.get(key_id)
 
     def _start_reading(self) -> asyncio.Task[None]:
-        """The task that reads the keys; all who wait for it share one."""
+        """Return the task that reads the keys. All waiting callers share one."""
         if self._reading is None:
             self._reading = asyncio.create_task(self._reload(), name="reload token keys")
         return self._reading
@@ -115,13 +115,13 @@ class KeySet:
 
 @dataclass(frozen=True, slots=True)
 class DevelopmentKey:
-    """A private key of our own, to try the service out: who can read its file can be anyone."""
+    """A private key for development. Any process that can read its file can act as any caller."""
 
     private_key: Ed25519PrivateKey
 
     @classmethod
     def in_folder(cls, folder: Path) -> Self:
-        """The key in `folder`, which is made where it is missing. Raises KeySetError."""
+        """Return the key in `folder`. Makes it if it is missing. Raises KeySetError."""
         path = folder / DEVELOPMENT_KEY_FILE
         if not path.exists():
             _write_new_key(path)
@@ -136,7 +136,7 @@ class DevelopmentKey:
         return cls(private_key)
 
     async def find(self, key_id: str | None) -> PublicKey | None:
-        """The key, where a token names it or no key."""
+        """Return the key, if the token names it or names none."""
         if key_id in {None, DEVELOPMENT_KEY_ID}:
             return PublicKey("EdDSA", self.private_key.public_key())
         return None
@@ -151,7 +151,7 @@ class DevelopmentKey:
         audience: str,
         lifetime_seconds: int,
     ) -> str:
-        """A token that is good from now on for `lifetime_seconds`."""
+        """Return a token that is valid from now for `lifetime_seconds`."""
         now = int(time.time())
         claims: dict[str, object] = {
             "sub": subject,
@@ -169,9 +169,9 @@ class DevelopmentKey:
 
 
 def parse_key_set(content: bytes) -> dict[str | None, PublicKey]:
-    """The usable keys of a JWKS by id. Raises KeySetError where there is none.
+    """Return the usable keys of a JWKS by id. Raises KeySetError if there is none.
 
-    Passed over: keys for encryption, secrets (`oct`), curves that we do not take, short RSA keys.
+    Ignored are keys for encryption, secrets (`oct`), other curves and short RSA keys.
     """
     try:
         entries = json.loads(content)["keys"]
@@ -188,7 +188,7 @@ def parse_key_set(content: bytes) -> dict[str | None, PublicKey]:
 
 
 def _public_key(entry: dict[str, object]) -> PublicKey | None:
-    """The key of one entry of a JWKS, or None where it is not for us."""
+    """Return the key of an entry of a JWKS, or None if it is not usable."""
     if entry.get("use", "sig") != "sig" or entry.get("kty") not in {"OKP", "EC", "RSA"}:
         return None
     try:
@@ -201,7 +201,7 @@ def _public_key(entry: dict[str, object]) -> PublicKey | None:
             algorithm = "EdDSA"
         case EllipticCurvePublicKey() if isinstance(key.curve, SECP256R1):
             algorithm = "ES256"
-        case RSAPublicKey() if key.key_size >= RSA_LEAST_BITS:
+        case RSAPublicKey() if key.key_size >= RSA_BITS_MIN:
             algorithm = "RS256"
     if algorithm is None or entry.get("alg", algorithm) not in {algorithm, "Ed25519"}:
         return None
@@ -209,10 +209,10 @@ def _public_key(entry: dict[str, object]) -> PublicKey | None:
 
 
 def _read(location: str, timeout_seconds: float) -> bytes:
-    """The content of a file, or of an https or http address. Blocks, about as long as it may."""
+    """Return the content of a file or URL. Blocks for about `timeout_seconds` at most."""
     if urlsplit(location).scheme not in {"https", "http"}:
         with Path(location).open("rb") as file:
-            return file.read(KEY_SET_LIMIT_BYTES)
+            return file.read(KEY_SET_BYTES_MAX)
     deadline = time.monotonic() + timeout_seconds
     content = b""
     try:
@@ -221,15 +221,15 @@ def _read(location: str, timeout_seconds: float) -> bytes:
         error.close()  # it holds the connection
         raise
     with answer as response:
-        while chunk := response.read1(KEY_SET_LIMIT_BYTES):
+        while chunk := response.read1(KEY_SET_BYTES_MAX):
             content += chunk
-            if len(content) > KEY_SET_LIMIT_BYTES or time.monotonic() > deadline:
+            if len(content) > KEY_SET_BYTES_MAX or time.monotonic() > deadline:
                 raise TimeoutError("the answer is too long or too slow")
     return content
 
 
 def _write_new_key(path: Path) -> None:
-    """Make a key file, unless somebody else does so at the same moment: then theirs stands."""
+    """Write a new key file, unless another process does so at the same moment."""
     pem = Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

@@ -1,9 +1,10 @@
-"""Checks of the fields of requests, written by hand: they run on every call.
+"""Checks of the fields of requests. They are written by hand, because they run on every call.
 
-Each function takes one request whole and gives its ids parsed, or raises Refused MALFORMED_FIELD
-with every faulty field by its path. What is left in the request is then well-formed: enums are
-numbers of the contract, cards are cards, texts and bytes are within their limits. Whether it is
-sensible is for the domain to say. On a session the paths begin with the name of the request.
+The `requests` module of each feature checks whole requests with them: it returns the parsed ids, or
+raises Refused MALFORMED_FIELD with the path of every faulty field. A checked request is
+well-formed: enums have numbers of the contract, cards exist, texts and bytes are within their
+limits. The domain decides whether it makes sense. On a session the paths begin with the name of the
+request.
 """
 
 from typing import Literal, NamedTuple, Protocol
@@ -17,12 +18,12 @@ from service.rpc.errors import Refused
 from service.text.localisation import LANGUAGES
 
 PAGE_SIZE_DEFAULT = 20
-PAGE_SIZE_LIMIT = 100
-PAGE_TOKEN_LIMIT_CHARS = 512
-PRESET_LIMIT_CHARS = 64
-SEATS_LIMIT = 6
-STAKE_LIMIT_COINS = 1_000_000_000
-TURN_TIMER_LIMIT_SECONDS = 86_400
+PAGE_SIZE_MAX = 100
+PAGE_TOKEN_CHARS_MAX = 512
+PRESET_CHARS_MAX = 64
+SEATS_MAX = 6
+STAKE_COINS_MAX = 1_000_000_000
+TURN_TIMER_SECONDS_MAX = 86_400
 
 _EXAMPLE_UUID = "01234567-89ab-4cde-8f01-23456789abcd"
 _CARDS = 52
@@ -50,7 +51,7 @@ class _Paged(Protocol):
 
 
 class Target(NamedTuple):
-    """What a command acts on: the ids as 16 bytes, and the version that the caller insists on."""
+    """The target of a command: its ids (16 bytes each), and the version that the caller expects."""
 
     match_id: bytes
     request_id: bytes
@@ -63,7 +64,7 @@ class Faults:
     __slots__ = ("_found", "_prefix")
 
     def __init__(self, prefix: str = "") -> None:
-        """Begin; `prefix` stands before every path, as in `play.`."""
+        """Start without faults. `prefix` begins every path, as in `play.`."""
         self._prefix = prefix
         self._found: list[FieldFault] | None = None
 
@@ -74,7 +75,7 @@ class Faults:
         self._found.append(FieldFault(self._prefix + path, description))
 
     def uuid(self, path: str, text: str) -> bytes:
-        """The 16 bytes of a UUID in its usual form: 8-4-4-4-12 hexadecimal digits, any case."""
+        """Return the 16 bytes of a UUID, written as 8-4-4-4-12 hexadecimal digits in any case."""
         if len(text) == 36 and text[8] == text[13] == text[18] == text[23] == "-":
             try:
                 parsed = bytes.fromhex(text.replace("-", ""))
@@ -86,12 +87,12 @@ class Faults:
         return b""
 
     def card(self, path: str, number: int) -> None:
-        """A card of the deck, not CARD_UNSPECIFIED."""
+        """Check that a number is a card, and not CARD_UNSPECIFIED."""
         if not 1 <= number <= _CARDS:
             self.add(path, "must be a card" if number else "is required")
 
     def known(self, path: str, number: int, numbers: frozenset[int]) -> None:
-        """One of the numbers of an enum."""
+        """Check that a number is one of the numbers of an enum."""
         if number not in numbers:
             self.add(path, "must be one of the named values" if number else "is required")
 
@@ -119,13 +120,13 @@ class Faults:
         return request.expected_version
 
     def length(self, path: str, value: str | bytes, limit: int) -> None:
-        """A text (in characters) or bytes that are not too long."""
+        """Check that a text has at most `limit` characters, or bytes at most `limit` bytes."""
         if len(value) > limit:
             unit = "characters" if isinstance(value, str) else "bytes"
             self.add(path, f"must be at most {limit} {unit} long")
 
     def player(self, path: str, player_id: str) -> None:
-        """What the `sub` of a token can be."""
+        """Check that an id can be the `sub` of a token."""
         if not player_id:
             self.add(path, "is required")
         elif not SUBJECT.fullmatch(player_id):
@@ -136,18 +137,18 @@ class Faults:
         request: _Paged,
         *,
         default: int = PAGE_SIZE_DEFAULT,
-        limit: int = PAGE_SIZE_LIMIT,
+        limit: int = PAGE_SIZE_MAX,
     ) -> int:
         """Check `page_size` and `page_token`; return how many rows the page has at most.
 
         A larger `page_size` than `limit` means `limit` (AIP-158).
         """
         self.not_negative("page_size", request.page_size)
-        self.length("page_token", request.page_token, PAGE_TOKEN_LIMIT_CHARS)
+        self.length("page_token", request.page_token, PAGE_TOKEN_CHARS_MAX)
         return min(request.page_size or default, limit)
 
     def check(self) -> None:
-        """Raise Refused MALFORMED_FIELD if anything was noted."""
+        """Raise Refused MALFORMED_FIELD if there is a fault."""
         if self._found is not None:
             raise Refused(Refusal(reasons.ERROR_REASON_MALFORMED_FIELD, fields=tuple(self._found)))
 
@@ -169,18 +170,18 @@ def check_move(faults: Faults, move: Move) -> None:
 
 
 def check_settings(faults: Faults, settings: Settings) -> None:
-    """Numbers and lengths alone; what can be dealt, and what a preset locks, is for the domain."""
+    """Check numbers and lengths. The domain checks the deal (R2.1) and the preset (R2.2)."""
     faults.known("settings.deck", settings.deck, _DECKS)
-    faults.at_most("settings.seats", settings.seats, SEATS_LIMIT)
+    faults.at_most("settings.seats", settings.seats, SEATS_MAX)
     faults.known("settings.throw_in", settings.throw_in, _THROW_INS)
     faults.at_most(
-        "settings.turn_timer_seconds", settings.turn_timer_seconds, TURN_TIMER_LIMIT_SECONDS
+        "settings.turn_timer_seconds", settings.turn_timer_seconds, TURN_TIMER_SECONDS_MAX
     )
-    faults.at_most("settings.stake_coins", settings.stake_coins, STAKE_LIMIT_COINS)
-    faults.length("settings.preset", settings.preset, PRESET_LIMIT_CHARS)
+    faults.at_most("settings.stake_coins", settings.stake_coins, STAKE_COINS_MAX)
+    faults.length("settings.preset", settings.preset, PRESET_CHARS_MAX)
 
 
 def check_language(faults: Faults, language: str) -> None:
-    """Check that a language is one that the service speaks, or empty."""
+    """Check that a language is one of LANGUAGES, or empty."""
     if language and language not in LANGUAGES:
         faults.add("language", f"must be one of {', '.join(LANGUAGES)}, or empty")

@@ -1,19 +1,13 @@
 """RulesService: the presets, and the rules of a table in words. Open to anyone."""
 
-from typing import Any
-
-from grpc import aio
-
 from domain.match.refusal import Refusal
 from durak.v1 import rules_service_pb2 as api
 from durak.v1 import rules_service_pb2_grpc as api_grpc
 from service.rpc.address_limits import PublicCalls
-from service.rpc.call import current_call
+from service.rpc.call import Context, current_call
 from service.rpc.errors import Refused
 from service.rules import requests
 from service.rules.rule_sheets import RuleSheets
-
-Context = aio.ServicerContext[Any, Any]
 
 
 class RulesService(api_grpc.RulesServiceServicer):

@@ -1,10 +1,8 @@
 """StandingsService: series and ratings as they were counted (R13), open to all roles."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
-
-from grpc import aio
 
 from domain.match.table import Seat
 from durak.v1 import errors_pb2 as reasons
@@ -15,13 +13,11 @@ from eventstore.read_models.standings import PlayerNumbers, RatingKey, Standings
 from service.config import Config
 from service.matches.live_matches import LiveMatches
 from service.rpc.authentication import SUBJECT
-from service.rpc.call import current_call
+from service.rpc.call import Context, current_call
 from service.rpc.errors import refuse
 from service.rpc.page_tokens import seal, token_invalid, unseal
 from service.standings import requests
 from service.standings.scorekeeper import day_of, numbers_of
-
-Context = aio.ServicerContext[Any, Any]
 
 _FILTERS: Final = b"ratings"
 _POINTS_BYTES: Final = 4

@@ -2,10 +2,8 @@
 
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
-
-from grpc import aio
 
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import wallet_service_pb2 as api
@@ -14,12 +12,10 @@ from eventstore.errors import LedgerMismatch
 from eventstore.ledger.ledger import Ledger
 from eventstore.ledger.transfers import Balance, Transfer, TransferKind
 from service.config import Config
-from service.rpc.call import current_call
+from service.rpc.call import Context, current_call
 from service.rpc.errors import refuse
 from service.rpc.page_tokens import seal_number, unseal_number
 from service.wallet import requests
-
-Context = aio.ServicerContext[Any, Any]
 
 _KINDS: Final = MappingProxyType(
     {

@@ -35,7 +35,7 @@ from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Move, TableView
 from service.config import Config
-from service.rpc.telemetry import configure_logging
+from service.rpc.logs import configure_logging
 from service.server import relax_collector, running
 
 CLIENTS, IN_FLIGHT = 2, 64

@@ -56,7 +56,7 @@ SERVE = """
 import asyncio
 from service.config import Config
 from service.server import serve_forever
-from service.rpc.telemetry import configure_logging
+from service.rpc.logs import configure_logging
 config = Config()
 configure_logging(config)
 asyncio.run(serve_forever(config, lambda server: print(server.address, flush=True)))

@@ -1,4 +1,4 @@
-"""The health of the service, told to those who watch it."""
+"""The status of the service, and how watchers are notified of it."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from service.rpc.health import READINESS, Health
 
 
-async def test_who_watches_has_been_told_only_when_the_message_is_sent() -> None:
+async def test_a_watcher_counts_as_notified_only_after_the_message_is_sent() -> None:
     health = Health([])
     context: Any = None
     health.set_ready(True)
-    await health.told()  # nobody watches
+    await health.wait_until_sent()  # there is no watcher
 
     watch: Any = health.Watch(HealthCheckRequest(service=READINESS), context)
     assert (await anext(watch)).status == HealthCheckResponse.SERVING
     health.set_ready(False)
-    telling = asyncio.create_task(health.told())
+    sending = asyncio.create_task(health.wait_until_sent())
     assert (await anext(watch)).status == HealthCheckResponse.NOT_SERVING
     await asyncio.sleep(0)
-    assert not telling.done(), "the message is with the transport still"
-    more = asyncio.ensure_future(anext(watch))  # as when it is sent: the next one is wanted
-    await telling
+    assert not sending.done(), "the transport still has the message"
+    more = asyncio.ensure_future(anext(watch))  # gRPC asks for the next one after sending
+    await sending
 
     health.set_ready(True)
     assert (await more).status == HealthCheckResponse.SERVING
-    telling = asyncio.create_task(health.told())
+    sending = asyncio.create_task(health.wait_until_sent())
     await asyncio.sleep(0)
-    await watch.aclose()  # who leaves is not waited for
-    await telling
+    await watch.aclose()  # a watcher that leaves is not waited for
+    await sending

@@ -46,7 +46,7 @@ async def test_all_four_kinds_of_calls_pass(frame: Framed) -> None:
     session = frame.session()(requests("e", "f"), metadata=metadata)
     assert [text async for text in session] == ["e", "f"]
     limits = frame.interceptor.limits
-    assert (limits.calls, limits.watches, frame.interceptor.lifetimes) == (0, 0, set())
+    assert (limits.calls, limits.watches, frame.interceptor.streams.authenticated) == (0, 0, set())
 
 
 async def test_the_servicer_knows_caller_language_trace_and_method(frame: Framed) -> None:
@@ -293,7 +293,7 @@ async def test_a_client_that_goes_away_cancels_the_handler(frame: Framed) -> Non
     await frame.interceptor.limits.idle()
     assert not any(frame.interceptor.failed_calls.counts.values())
     assert frame.methods.ended == ["CancelledError"]
-    assert frame.interceptor.lifetimes == set()
+    assert frame.interceptor.streams.authenticated == set()
 
 
 async def test_limits_are_refused_with_their_details(tmp_path: Path) -> None:

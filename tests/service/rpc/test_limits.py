@@ -1,4 +1,4 @@
-"""Nobody, and nobody together with others, can ask for more than the limits."""
+"""The limits hold for each caller and for all callers together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from service.rpc.limits import Limits, RateLimit
 
 
 class Clock:
-    """A clock that the test moves."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 1_000.1
@@ -32,9 +32,9 @@ def refusal(call: Callable[[str], None], caller: str) -> ErrorReason.ValueType:
     return refused.value.refusal.reason
 
 
-def test_after_the_burst_calls_are_let_through_at_the_rate() -> None:
+def test_after_a_burst_calls_are_accepted_at_the_average_rate() -> None:
     clock = Clock()
-    rate = RateLimit(per_second=10, burst=3, remembered=100, clock_ns=clock)
+    rate = RateLimit(per_second=10, burst=3, remembered_max=100, clock_ns=clock)
     assert [rate.spend("ann") for _ in range(3)] == [0, 0, 0]
     assert rate.spend("ann") == pytest.approx(0.1)
     assert rate.spend("bob") == 0
@@ -47,21 +47,21 @@ def test_after_the_burst_calls_are_let_through_at_the_rate() -> None:
 
 
 @given(st.lists(st.floats(0, 2), max_size=100), st.integers(1, 20), st.integers(1, 10))
-def test_never_more_than_the_burst_and_what_time_has_added(
+def test_no_more_calls_than_the_burst_and_the_rate_allow(
     pauses: list[float], per_second: int, burst: int
 ) -> None:
     clock = Clock()
-    rate = RateLimit(per_second, burst, remembered=10, clock_ns=clock)
-    start, let_through = clock.now, 0
+    rate = RateLimit(per_second, burst, remembered_max=10, clock_ns=clock)
+    start, accepted = clock.now, 0
     for pause in pauses:
         clock.now += pause
-        let_through += rate.spend("ann") == 0
-        assert let_through <= burst + (clock.now - start) * per_second + 1e-3
+        accepted += rate.spend("ann") == 0
+        assert accepted <= burst + (clock.now - start) * per_second + 1e-3
 
 
-def test_who_waits_as_long_as_told_is_let_through() -> None:
+def test_a_call_is_accepted_after_the_advised_wait() -> None:
     clock = Clock()
-    rate = RateLimit(per_second=7, burst=2, remembered=100, clock_ns=clock)
+    rate = RateLimit(per_second=7, burst=2, remembered_max=100, clock_ns=clock)
     for _ in range(50):
         wait = rate.spend("ann")
         if wait:
@@ -69,24 +69,24 @@ def test_who_waits_as_long_as_told_is_let_through() -> None:
             assert rate.spend("ann") == 0
 
 
-def test_many_calls_taken_at_once_are_as_many_one_by_one() -> None:
+def test_calls_spent_at_once_cost_as_much_as_one_by_one() -> None:
     clock = Clock()
-    rate = RateLimit(per_second=10, burst=5, remembered=100, clock_ns=clock)
+    rate = RateLimit(per_second=10, burst=5, remembered_max=100, clock_ns=clock)
     assert rate.spend("ann", 3) == 0
     assert rate.spend("ann", 3) == pytest.approx(0.1)
     assert rate.spend("ann", 2) == 0
-    assert rate.spend("ann", 9) == pytest.approx(0.5)  # there are never more than five
+    assert rate.spend("ann", 9) == pytest.approx(0.5)  # the bucket never has more than five
     clock.now += 0.5
     assert rate.spend("ann", 9) == 0
 
 
 @given(st.integers(1, 12), st.integers(1, 12))
-def test_a_call_that_counts_more_is_let_through_once_it_has_waited_as_told(
+def test_a_call_that_counts_as_many_is_accepted_after_the_advised_wait(
     burst: int, more: int
 ) -> None:
     limits = Limits(Config(caller_calls_per_second=10, caller_calls_burst=burst))
     clock = Clock()
-    limits._rate = RateLimit(10, burst, 100, clock)  # noqa: SLF001 - with a clock of the test's
+    limits._rate = RateLimit(10, burst, 100, clock)  # noqa: SLF001 - a bucket with the clock of the test
     for _ in range(3):
         waits = 0
         while True:
@@ -97,24 +97,24 @@ def test_a_call_that_counts_more_is_let_through_once_it_has_waited_as_told(
             except Refused as refused:
                 clock.now += (refused.retry_after_seconds or 0.0) + 1e-6
                 waits += 1
-        assert waits <= 2  # for the call, and then for what it counts beside
+        assert waits <= 2  # for the call, and then for the calls that it counts as
 
 
-def test_the_memory_for_callers_is_bounded() -> None:
-    rate = RateLimit(per_second=1, burst=1, remembered=5, clock_ns=Clock())
+def test_the_number_of_remembered_callers_is_bounded() -> None:
+    rate = RateLimit(per_second=1, burst=1, remembered_max=5, clock_ns=Clock())
     for number in range(100):
         assert rate.spend(f"caller {number}") == 0
         assert rate.spend(f"caller {number}") > 0
     assert len(rate) == 5
 
 
-def test_rate_zero_is_no_limit() -> None:
-    rate = RateLimit(per_second=0, burst=1, remembered=5, clock_ns=Clock())
+def test_a_rate_of_zero_is_no_limit() -> None:
+    rate = RateLimit(per_second=0, burst=1, remembered_max=5, clock_ns=Clock())
     assert not any(rate.spend("ann") for _ in range(1_000))
     assert len(rate) == 0
 
 
-async def test_calls_in_all_are_bounded_and_watches_do_not_count() -> None:
+async def test_running_calls_are_bounded_and_watches_do_not_count_as_calls() -> None:
     limits = Limits(Config(calls_max=2))
     limits.begin_watch("ann")
     limits.begin_call("ann")
@@ -126,7 +126,7 @@ async def test_calls_in_all_are_bounded_and_watches_do_not_count() -> None:
     assert (limits.calls, limits.watches) == (2, 2)
 
 
-async def test_watches_are_bounded_for_each_caller_and_in_all() -> None:
+async def test_watches_are_bounded_for_each_caller_and_in_total() -> None:
     limits = Limits(Config(caller_watches_max=2, watches_max=3))
     limits.begin_watch("ann")
     limits.begin_watch("ann")
@@ -146,7 +146,7 @@ async def test_a_refused_call_counts_nothing() -> None:
     assert (limits.calls, limits.watches) == (1, 0)
 
 
-async def test_public_streams_are_bounded_and_take_nobodys_place() -> None:
+async def test_public_streams_have_a_limit_of_their_own() -> None:
     limits = Limits(Config(public_streams_max=1, watches_max=1))
     limits.begin_public_stream()
     with pytest.raises(Refused):
@@ -156,7 +156,7 @@ async def test_public_streams_are_bounded_and_take_nobodys_place() -> None:
     limits.begin_public_stream()
 
 
-async def test_idle_is_when_the_last_call_and_the_last_watch_have_ended() -> None:
+async def test_idle_waits_for_the_last_call_and_the_last_watch() -> None:
     limits = Limits(Config())
     await limits.idle()
     limits.begin_call("ann")

@@ -1,4 +1,4 @@
-"""Page tokens: what a list has made comes back, and nothing else gets through to the store."""
+"""Page tokens: a place comes back as it was, and a forged one does not reach the store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_time_comes_back(opened_at: datetime) -> None:
     assert unseal_time(seal_time(last, FILTERS), FILTERS) == last
 
 
-# The checksum is no secret: anyone can make a token of whatever place they like.
+# The checksum is public, so anyone can make a token of any place.
 
 
 @pytest.mark.parametrize("place", [b"\0", bytes(7), bytes(9), b"\x80" + bytes(7), b"\xff" * 8])

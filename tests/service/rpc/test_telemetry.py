@@ -117,7 +117,7 @@ def log_lines(script: str, **settings: str) -> list[str]:
 import logging, structlog
 from service.rpc.call import Call, NOBODY, enter_call
 from service.config import Config
-from service.rpc.telemetry import configure_logging
+from service.rpc.logs import configure_logging
 configure_logging(Config(**{settings!r}))
 log = structlog.get_logger("here")
 {script}

@@ -1,0 +1,210 @@
+"""One call from its first to its last step: identity, limits, trace, status and log line."""
+
+import time
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+import structlog
+from grpc import aio
+
+from durak.v1 import errors_pb2 as reasons
+from service.rpc.authentication import Authenticator
+from service.rpc.authorization import Access, authorise
+from service.rpc.call import NOBODY, Call, Caller, Context, enter_call
+from service.rpc.errors import FailedCalls, refuse
+from service.rpc.limits import Limits
+from service.rpc.status import STATUS_KEY
+from service.rpc.stream_lifetime import MALFORMED, Lifetime, OpenStreams, Requests
+from service.rpc.telemetry import Telemetry, Traced
+from service.text.localisation import negotiate
+
+_UNTRACED = Traced(b"", None)
+_CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
+
+_log = structlog.get_logger(__name__)
+
+call_metadata: ContextVar[Any] = ContextVar("call_metadata")
+"""The metadata of the running call, from the interceptor. Asking the context for it would decode
+it once more."""
+
+
+@dataclass(slots=True)
+class CallEnvironment:
+    """What all calls of a server share.
+
+    `session_grace_seconds`: see config.py. `log_calls`: write a line (`debug`) for every call.
+    """
+
+    authenticator: Authenticator
+    limits: Limits
+    failed_calls: FailedCalls
+    telemetry: Telemetry
+    session_grace_seconds: float
+    log_calls: bool
+    streams: OpenStreams = field(default_factory=OpenStreams)
+    is_draining: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of the server: its name as in `/package.Service/Name`, and who may call it."""
+
+    name: str
+    access: Access
+    is_stream: bool
+
+
+class RunningCall:
+    """A call that the server works on."""
+
+    __slots__ = (
+        "_caller",
+        "_code",
+        "_context",
+        "_environment",
+        "_is_counted",
+        "_language",
+        "_lifetime",
+        "_method",
+        "_reason",
+        "_started",
+        "_traced",
+    )
+
+    def __init__(self, environment: CallEnvironment, method: Method, context: Context) -> None:
+        self._started = time.perf_counter()
+        self._environment = environment
+        self._method = method
+        self._context = context
+        self._caller = NOBODY
+        self._language = ""
+        self._traced = _UNTRACED
+        self._is_counted = False
+        self._lifetime: Lifetime | None = None
+        self._code = grpc.StatusCode.OK
+        self._reason = ""
+
+    async def enter(self, request: object) -> None:
+        """Identify the caller, check the limits, and make the call the current one.
+
+        Raises Refused if the caller may not call, or the request is not a message.
+        """
+        environment, method = self._environment, self._method
+        metadata: dict[str, str | bytes] = dict(call_metadata.get())
+        self._language = _language(metadata)
+        self._traced = environment.telemetry.begin(method.name, metadata)
+        if not method.access.public:
+            if environment.is_draining:
+                raise refuse(reasons.ERROR_REASON_DRAINING)
+            self._caller = await environment.authenticator.authenticate(metadata)
+            authorise(self._caller, method.access)
+        self._count_in(environment.limits, self._caller)
+        enter_call(self._call())
+        if request is MALFORMED:
+            raise refuse(reasons.ERROR_REASON_MALFORMED_FIELD)
+
+    def lifetime(self, requests: Requests | None) -> Lifetime:
+        """Return the block in which the stream of this call may stay open."""
+        streams = self._environment.streams
+        if self._method.access.public:
+            self._lifetime = Lifetime(None)
+            streams.public.add(self._lifetime)
+        else:
+            self._lifetime = Lifetime(
+                self._caller.expires_at - time.time(),
+                grace_seconds=self._environment.session_grace_seconds if requests else 0.0,
+                requests=requests,
+            )
+            streams.authenticated.add(self._lifetime)
+        return self._lifetime
+
+    def fail(self, error: BaseException) -> bool:
+        """Give the call the status of an error.
+
+        Returns True for cancellation and gRPC's own abort, which must be raised again, but not
+        here: with this frame the traceback would hold the error and the call, as explained below.
+        """
+        if isinstance(error, aio.AbortError):
+            self._code = _status_code(self._context)
+            return True
+        if not isinstance(error, Exception):
+            self._code = grpc.StatusCode.CANCELLED
+            return True
+        if isinstance(error, aio.InternalError):  # a message was not sent: the client is gone
+            _log.debug("client gone", method=self._method.name, caller=self._caller.subject)
+            self._code = grpc.StatusCode.CANCELLED
+            self._context.set_code(self._code)
+            return False
+        answer = self._environment.failed_calls.answer(error, self._call())
+        self._reason = answer.reason
+        self._code = _CODES[answer.status.code]
+        self._context.set_code(self._code)
+        self._context.set_details(answer.status.message)
+        self._context.set_trailing_metadata(((STATUS_KEY, answer.status.SerializeToString()),))
+        # A future holds the error that came through it, and a frame of the traceback the future.
+        # If the traceback had the frames of this call too, gRPC would keep the call until the next
+        # garbage collection, and after a thousand of them accept no more calls on the connection.
+        error.__traceback__ = None
+        return False
+
+    def leave(self) -> None:
+        """Release what the call holds, and report its duration and code."""
+        environment, method = self._environment, self._method
+        if self._lifetime is not None:
+            environment.streams.discard(self._lifetime)
+        if self._is_counted:
+            self._count_out(environment.limits)
+        seconds = time.perf_counter() - self._started
+        environment.telemetry.end(self._traced, method.name, self._code, self._reason, seconds)
+        if environment.log_calls:
+            _log.debug(
+                "call",
+                method=method.name,
+                code=self._code.name,
+                caller=self._caller.subject,
+                milliseconds=round(seconds * 1_000, 3),
+            )
+
+    def _count_in(self, limits: Limits, caller: Caller) -> None:
+        method = self._method
+        if method.access.probe:
+            return
+        if not method.is_stream:
+            if method.access.public:
+                limits.begin_public_call()
+            else:
+                limits.begin_call(caller.subject)
+        elif method.access.public:
+            limits.begin_public_stream()
+        else:
+            limits.begin_watch(caller.subject)
+        self._is_counted = True
+
+    def _count_out(self, limits: Limits) -> None:
+        method = self._method
+        if not method.is_stream:
+            if method.access.public:
+                limits.end_public_call()
+            else:
+                limits.end_call()
+        elif method.access.public:
+            limits.end_public_stream()
+        else:
+            limits.end_watch(self._caller.subject)
+
+    def _call(self) -> Call:
+        return Call(self._caller, self._language, self._traced.trace_id, self._method.name)
+
+
+def _status_code(context: Context) -> grpc.StatusCode:
+    """Return the code that a handler has set on its context."""
+    code: Any = context.code()  # a number or a member, as it was set
+    return code if isinstance(code, grpc.StatusCode) else _CODES[code]
+
+
+def _language(metadata: Mapping[str, str | bytes]) -> str:
+    wanted = metadata.get("accept-language", "")
+    return negotiate(wanted if isinstance(wanted, str) else "")

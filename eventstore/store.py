@@ -18,8 +18,9 @@ from eventstore.log import tail
 from eventstore.log.chain import HASH_SIZE_BYTES
 from eventstore.log.group_commit import Batcher
 from eventstore.model import Append, DueStream, Head, StoredRecord
-from eventstore.postgres.connect import check_database, connect
+from eventstore.postgres.connect import connect
 from eventstore.postgres.pool import Pool
+from eventstore.postgres.requirements import check_requirements
 from eventstore.postgres.retry import retry
 from eventstore.read_models.lobby import Lobby
 from eventstore.read_models.standings import Standings
@@ -70,17 +71,16 @@ class EventStore:
         Raises StoreMisconfigured if it cannot hold the log, StoreUnavailable if it is unavailable.
         """
         limits = limits or Limits()
-        timeout = limits.retry_timeout_seconds
-        await retry(timeout, lambda: check_database(dsn, limits))
         async with AsyncExitStack() as opened:
             reads = await Pool.open(dsn, limits, limits.read_connections_max)
             opened.push_async_callback(reads.close)
+            await reads.transact(check_requirements)
             coins = await Pool.open(dsn, limits, limits.coin_connections_max, for_appends=True)
             opened.push_async_callback(coins.close)
             store = cls(dsn, limits, reads, coins)
             for batcher in store._batchers:
                 opened.push_async_callback(batcher.close)
-                await retry(timeout, batcher.start)
+                await retry(limits.retry_timeout_seconds, batcher.start)
             opened.pop_all()
         return store
 

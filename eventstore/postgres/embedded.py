@@ -29,12 +29,11 @@ from eventstore.errors import EmbeddedPostgresError
 from eventstore.postgres import embedded_server
 from eventstore.postgres.binaries import find_bin_dir, find_reachable_bin_dir, read_major_version
 from eventstore.postgres.data_folder import DataFolder
-from eventstore.postgres.migrate import APP_ROLE
+from eventstore.postgres.roles import APP_ROLE, OWNER_ROLE
 from eventstore.postgres.server_port import choose_free_port, is_listening, wait_until_free
 from eventstore.postgres.server_user import choose_server_user, find_reachable_folder
 
 DATABASE = "durak"
-OWNER_ROLE = "durak_owner"
 START_TIMEOUT_SECONDS = 60.0
 
 

@@ -11,14 +11,16 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import asyncpg
 
 from eventstore.errors import MigrationError
 from eventstore.postgres.advisory_locks import AdvisoryLock
+from eventstore.postgres.roles import APP_ROLE
 
-APP_ROLE = "durak_app"
-"""The role of the service. It may append to the log and read it, but not change it."""
+if TYPE_CHECKING:
+    from eventstore.postgres.connect import PooledConnection
 
 _PREPARE = f"""
 DO $$
@@ -118,14 +120,14 @@ def find_missing(known: list[Migration], applied: dict[int, bytes]) -> list[Migr
     return [migration for migration in known if migration.version not in applied]
 
 
-async def find_pending(connection: asyncpg.Connection[asyncpg.Record]) -> list[Migration]:
+async def find_pending(connection: PooledConnection) -> list[Migration]:
     """Return the migrations that a database lacks. Raises MigrationError as `find_missing` does."""
     if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
         return load_migrations()
     return find_missing(load_migrations(), await _read_applied(connection))
 
 
-async def _apply(connection: asyncpg.Connection[asyncpg.Record], migration: Migration) -> None:
+async def _apply(connection: PooledConnection, migration: Migration) -> None:
     try:
         await connection.execute(migration.sql)
     except asyncpg.PostgresError as error:
@@ -140,6 +142,6 @@ async def _apply(connection: asyncpg.Connection[asyncpg.Record], migration: Migr
     )
 
 
-async def _read_applied(connection: asyncpg.Connection[asyncpg.Record]) -> dict[int, bytes]:
+async def _read_applied(connection: PooledConnection) -> dict[int, bytes]:
     rows = await connection.fetch("SELECT version, checksum FROM schema_migrations")
     return {row["version"]: row["checksum"] for row in rows}

@@ -10,11 +10,11 @@ import asyncpg
 
 from eventstore.limits import Limits
 from eventstore.postgres.advisory_locks import AdvisoryLock
-from eventstore.postgres.connect import CLIENT_TIMEOUT_MARGIN_SECONDS, server_settings
+from eventstore.postgres.connect import connect
 from eventstore.postgres.retry import retry
 
 if TYPE_CHECKING:
-    from eventstore.postgres.connect import PooledConnection
+    from eventstore.postgres.connect import Connection, PooledConnection
 
 Result = TypeVar("Result")
 
@@ -34,16 +34,14 @@ class Pool:
     async def open(
         cls, dsn: str, limits: Limits, connections_max: int, *, for_appends: bool = False
     ) -> Self:
-        """Open a pool with a first connection."""
+        """Open a pool with a first connection. Raises StoreMisconfigured as `connect` does."""
+
+        async def connect_one(*_: object, **__: object) -> Connection:
+            return await connect(dsn, limits, for_appends=for_appends)
 
         async def create() -> asyncpg.Pool[asyncpg.Record]:
             return await asyncpg.create_pool(
-                dsn,
-                min_size=1,
-                max_size=connections_max,
-                server_settings=server_settings(limits, for_appends=for_appends),
-                command_timeout=limits.statement_timeout_seconds + CLIENT_TIMEOUT_MARGIN_SECONDS,
-                timeout=limits.retry_timeout_seconds,
+                connect=connect_one, min_size=1, max_size=connections_max
             )
 
         return cls(await retry(limits.retry_timeout_seconds, create), limits)

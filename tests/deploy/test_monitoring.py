@@ -17,7 +17,8 @@ from service.server import running
 from tests.conftest import Database
 from tests.service.collector import collecting
 
-MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
+ROOT = Path(__file__).parents[2]
+MONITORING = ROOT / "deploy" / "monitoring"
 METRIC = re.compile(r"\b(?:durak|rpc)_[a-z_]+")
 # Sent only after the first call. tests/service/rpc/test_telemetry.py tests this metric.
 CALLS = "rpc_server_call_duration_seconds"
@@ -55,6 +56,13 @@ async def test_every_metric_of_dashboard_and_alerts_is_sent(
     names = queried()
     assert {"durak_ready", "durak_checkpoints_failing", f"{CALLS}_bucket"} <= names
     assert names <= sent
+
+
+def test_the_log_lines_that_alerts_name_are_written() -> None:
+    sources = "".join(path.read_text() for path in (ROOT / "service").rglob("*.py"))
+    named = re.findall(r'(?:log lines?|and) "([a-z ]+)"', (MONITORING / "alerts.yaml").read_text())
+    assert {"call failed", "not ready", "no checkpoint"} <= set(named)
+    assert [line for line in named if f'"{line}"' not in sources] == []
 
 
 def test_each_alert_fires_when_it_should() -> None:

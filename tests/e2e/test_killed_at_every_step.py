@@ -194,7 +194,7 @@ async def test_R12_8_postgres_is_killed_at_every_step(
         outside = await stack.enter_async_context(await EventStore.open(dsn))
         wire, wire_dsn = await wire_to_database(dsn)
         stack.push_async_callback(wire.close)
-        replica = await quiet_replica(playing, wire_dsn, patience_s=0.5)
+        replica = await quiet_replica(playing, wire_dsn, retry_timeout_seconds=0.5)
         for step in range(1, STEPS_MOST, STRIDE):
             players = [await playing.player(replica, f"{name}{step}") for name in ("ann", "bob")]
             match_id = await prepare(players, before)

@@ -75,10 +75,12 @@ class Break:
         self._wire.mend()
 
 
-async def quiet_replica(playing: Playing, wire_dsn: str, patience_s: float) -> Replica:
+async def quiet_replica(playing: Playing, wire_dsn: str, retry_timeout_seconds: float) -> Replica:
     """A replica that sends the database nothing but what commands need."""
     limits = StoreLimits(
-        tail_interval_seconds=QUIET_S, retry_timeout_seconds=patience_s, coin_connections_max=1
+        tail_interval_seconds=QUIET_S,
+        retry_timeout_seconds=retry_timeout_seconds,
+        coin_connections_max=1,
     )
     store = await playing.stack.enter_async_context(await EventStore.open(wire_dsn, limits))
     config = Config(caller_calls_per_second=0, deadline_scan_interval_seconds=QUIET_S)
@@ -101,7 +103,9 @@ async def repeat_until_answered(
 
 
 @pytest.mark.parametrize("swallow", [False, True], ids=["cut", "swallow"])
-@pytest.mark.parametrize("patience_s", [0.2, 5.0], ids=["client-repeats", "store-repeats"])
+@pytest.mark.parametrize(
+    "retry_timeout_seconds", [0.2, 5.0], ids=["client-repeats", "store-repeats"]
+)
 @pytest.mark.parametrize(
     ("command", "before", "after"),
     [
@@ -119,12 +123,12 @@ async def test_R12_8_coins_move_once_wherever_the_connection_breaks(
     command: Command,
     before: list[str],
     after: list[tuple[int, int]],
-    patience_s: float,
+    retry_timeout_seconds: float,
     swallow: bool,
 ) -> None:
     wire, wire_dsn = await wire_to_database(database.app_dsn)
     playing.stack.push_async_callback(wire.close)
-    replica = await quiet_replica(playing, wire_dsn, patience_s)
+    replica = await quiet_replica(playing, wire_dsn, retry_timeout_seconds)
     outside = await playing.stack.enter_async_context(await EventStore.open(database.app_dsn))
     for step in range(1, STEPS_MOST):
         names = {name: await playing.player(replica, f"{name}{step}") for name in ("ann", "bob")}

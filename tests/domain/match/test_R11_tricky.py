@@ -240,7 +240,7 @@ def test_R11_3_a_play_can_be_challenged_once_and_until_the_bout_is_closed() -> N
     table.play("A: challenge Q♣")
     assert list(table_view(table.match, 3).moves.challenge) == []
     assert late.player_of(version) == 1
-    assert table.match.player_of(version) is None, "a play of the last bout is none of this one"
+    assert table.match.player_of(version) is None, "plays of the last bout cannot be challenged"
 
 
 def test_R11_3_a_play_can_be_challenged_after_take() -> None:

@@ -60,9 +60,9 @@ def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
     memory = remember_cards(history, view.your_seat)
     if is_endgame(view):
         moves = best_moves(view, memory)
-    return (
-        moves[0] if len(moves) == 1 else _best_by_playouts(moves, view, memory, SeededRandom(seed))
-    )
+    if len(moves) == 1:
+        return moves[0]
+    return _best_by_playouts(moves, view, memory, SeededRandom(seed))
 
 
 def _best_by_playouts(
@@ -73,9 +73,8 @@ def _best_by_playouts(
     Among moves with equal scores the normal bot's move comes first.
     """
     determinizer = Determinizer(view, memory)
-    ends_known = (
-        determinizer.is_unique and view.stock_count > 0
-    )  # without a stock it is already solved
+    # Without a stock the solver has already decided.
+    ends_known = determinizer.is_unique and view.stock_count > 0
     plain = policy_move(view, NORMAL)
     left = [Candidate(move) for move in sorted(moves, key=lambda move: move != plain)]
     played = 0

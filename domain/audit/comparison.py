@@ -177,7 +177,9 @@ class Comparison:
         seats = [result.seat for result in results]
         if seats != sorted(score.places):
             fault(Kind.OUTCOME, "R9", f"results of seats {sorted(score.places)}", seats)
-        for seat, place, share in ((it.seat, it.place, it.share_coins) for it in results):
+        for result in results:
+            seat, share = result.seat, result.share_coins
+            place = result.place if result.HasField("place") else None
             if seat not in score.places:
                 continue
             if place != score.places[seat]:

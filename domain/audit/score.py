@@ -1,6 +1,6 @@
 """Outcome, places and shares of a match (R9, R12.3 to R12.6), counted coin by coin."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,13 +14,16 @@ from durak.v1.events_pb2 import (
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The result of a match. ``places`` and ``shares`` are by seat, for the seats taken."""
+    """The result of a match. ``places`` and ``shares`` are by seat, for the seats taken.
+
+    A place is None if the match was cancelled or abandoned.
+    """
 
     kind: ClassVar[str] = "finished"
     outcome: int
     durak: int | None
     leaver: int | None
-    places: dict[int, int]
+    places: Mapping[int, int | None]
     shares: dict[int, int]
 
     def __str__(self) -> str:
@@ -30,9 +33,7 @@ class Score:
 
 def cancelled(stake: int, seats: Sequence[int]) -> Score:
     """R9.6, R12.5: every seat taken gets its stake back."""
-    return Score(
-        OUTCOME_CANCELLED, None, None, dict.fromkeys(seats, 0), dict.fromkeys(seats, stake)
-    )
+    return Score(OUTCOME_CANCELLED, None, None, dict.fromkeys(seats), dict.fromkeys(seats, stake))
 
 
 def abandoned(stake: int, seats: Sequence[int], leaver: int) -> Score:
@@ -40,7 +41,7 @@ def abandoned(stake: int, seats: Sequence[int], leaver: int) -> Score:
     stayed = sorted(seat for seat in seats if seat != leaver)
     shares = {leaver: 0, **dict.fromkeys(stayed, stake)}
     _split(stake, stayed, shares)
-    return Score(OUTCOME_ABANDONED, None, leaver, dict.fromkeys(seats, 0), shares)
+    return Score(OUTCOME_ABANDONED, None, leaver, dict.fromkeys(seats), shares)
 
 
 def settled(

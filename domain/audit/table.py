@@ -66,7 +66,7 @@ class Table:
         self.tricky: bool = settings.tricky
         self.turn_us: int = settings.turn_timer_seconds * 1_000_000
         self.idle_us: int = opened.idle_limit_seconds * 1_000_000
-        self.stake: int = min(max(0, settings.stake_coins), STAKE_COINS_MAX)
+        self.stake: int = settings.stake_coins
         self.owner_id: str = opened.owner_id
         self.is_rematch: bool = bool(opened.rematch_of)
         self.reserved_for: tuple[str, ...] = tuple(opened.reserved_for)
@@ -139,7 +139,7 @@ class Table:
             limit = f"at most {CLIENT_SEED_BYTES_MAX} bytes of seed"
             size = f"{len(taken.client_seed)} bytes"
             notes.fault(Kind.SEATING, SEED_CLAUSE, limit, size, seat)
-        if taken.bot_seed:
+        if taken.HasField("bot_seed"):
             notes.fault(Kind.SEATING, "R14", "no bot's seed", "one", seat)
         if actor.actor_kind != ACTOR_KIND_PLAYER or actor.actor_id != player_id:
             notes.fault(Kind.ACTOR, "R3.0", player_id, actor.actor_id or "nobody", seat)

@@ -25,7 +25,7 @@ from durak.v1.events_pb2 import (
 
 
 class MatchResult(NamedTuple):
-    """The end of a match. ``durak`` and ``leaver`` are seats, or -1 for no seat."""
+    """The end of a match. ``durak`` and ``leaver`` are seats, -1 if there is none."""
 
     outcome: Outcome.ValueType
     durak: int = -1
@@ -46,7 +46,7 @@ def finished_event(
     return Finished(
         outcome=result.outcome,
         results=[
-            SeatResult(seat=seat, place=place_of.get(seat, 0), share_coins=shares[seat])
+            SeatResult(seat=seat, place=place_of.get(seat), share_coins=shares[seat])
             for seat in taken
         ],
         durak=result.durak if result.durak >= 0 else None,

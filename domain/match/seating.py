@@ -32,6 +32,7 @@ RULES_VERSION: Final = "1.0.0"
 SEATS_MAX: Final = 6
 TURN_TIMER_SECONDS_MAX: Final = 86_400
 STAKE_COINS_MAX: Final = 1_000_000_000
+_SWITCHES: Final = ("transfer", "draw_allowed", "five_card_opening", "tricky")
 GIVE_UPS_MAX: Final = 16
 """How often one player can sit down at a table and give up the seat.
 
@@ -66,11 +67,14 @@ def complete_settings(asked: Settings) -> Settings | Refusal:
     settings.CopyFrom(asked)
     # Unknown fields would be stored and shown in every view, and nothing limits their size.
     settings.DiscardUnknownFields()
+    given = {field.name for field, _ in settings.ListFields()}
+    for field in _SWITCHES:  # recorded even where they are off
+        setattr(settings, field, getattr(settings, field))
     locked = PRESETS.get(settings.preset, {})
     if settings.preset and not locked:
         return _refused(Reason.ERROR_REASON_UNKNOWN_PRESET, "R2.2", "preset", "no such preset")
     for field, value in locked.items():
-        if getattr(settings, field) not in (value, 0):
+        if field in given and getattr(settings, field) != value:
             text = f"the preset {settings.preset} locks this"
             return _refused(Reason.ERROR_REASON_PRESET_LOCKED, "R2.2", field, text)
         setattr(settings, field, value)

@@ -16,7 +16,7 @@ from domain.match.moves import legal_moves
 from domain.match.table import MICROSECONDS
 from durak.v1.cards_pb2 import Suit
 from durak.v1.events_pb2 import Event, SeatDraw
-from durak.v1.match_service_pb2 import MatchSummary
+from durak.v1.match_service_pb2 import MatchSummary, SeatSummary
 from durak.v1.table_pb2 import PHASE_PLAYING, TableCard, TableView
 
 _SUITS: Final = Suit.values()  # suit n of the core is value n + 1 of the contract
@@ -39,14 +39,17 @@ def set_time(time: Timestamp, time_us: int) -> None:
     time.nanos = micros * 1000
 
 
-def table_view(match: Match, viewer: Viewer) -> TableView:
+def table_view(match: Match, viewer: Viewer, now_us: int | None = None) -> TableView:
     """Return the table as seen by the player on seat ``viewer``, or by a spectator (None).
 
-    It does not set fields to their defaults, for speed: it runs once for every command.
+    ``now_us`` is the time of the reply that carries the view. Fields at their default are not set,
+    for speed: this runs once for every command.
     """
     view = TableView.FromString(match.table.view_template)
     view.version = match.version
     view.last_event_time.CopyFrom(match.time)
+    if now_us is not None:
+        set_time(view.server_time, now_us)
     view.phase = match.phase
     if viewer is not None:
         view.your_seat = viewer
@@ -125,7 +128,16 @@ def match_summary(match: Match) -> MatchSummary:
         settings=template.settings,
         owner_id=template.owner_id,
         open_time=timestamp(match.opened_us),
-        seats=template.seats,
+        seats=[
+            SeatSummary(
+                seat=seat.seat,
+                taken=seat.taken,
+                player_id=seat.player_id,
+                display_name=seat.display_name,
+                bot_level=seat.bot_level,
+            )
+            for seat in template.seats
+        ],
         version=match.version,
         result=match.result,
         rematch_of=template.rematch_of,
@@ -137,7 +149,7 @@ def redact(event: Event, viewer: Viewer, trump_card: Card) -> Event:
     """Return an event as ``viewer`` may see it, or the event itself if it has no secrets.
 
     ``trump_card`` is the card that showed the trump suit, 0 before the deal. Everyone may see it
-    in any hand.
+    wherever it goes.
     """
     kind = event.WhichOneof("kind")
     if kind == "drew":
@@ -160,7 +172,7 @@ def redact(event: Event, viewer: Viewer, trump_card: Card) -> Event:
         redacted.CopyFrom(event)
         redacted.table_opened.ClearField("server_seed")
         return redacted
-    if kind == "seat_taken" and event.seat_taken.bot_seed:
+    if kind == "seat_taken" and event.seat_taken.HasField("bot_seed"):
         redacted = Event()
         redacted.CopyFrom(event)
         redacted.seat_taken.ClearField("bot_seed")

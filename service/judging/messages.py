@@ -1,9 +1,9 @@
-"""Audit reports, open tables and stored records as messages of the contract."""
+"""Audits, open tables and ledger entries as the contract has them."""
 
-from collections.abc import Sequence
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterable
 from uuid import UUID
+
+from google.protobuf.message import DecodeError
 
 from domain.audit import AuditReport, Cheat, Finding, Severity, Verdict
 from domain.cards import cards_in
@@ -12,21 +12,20 @@ from domain.match.moves import legal_moves
 from domain.match.view import table_view
 from durak.v1 import audit_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
+from durak.v1.events_pb2 import Record
 from eventstore import StoredRecord, first_hash
-from service.judging.records import readable_record
+from eventstore.whole_matches import WholeMatch
 from service.matches.records import read_records
 from service.rpc.errors import refuse
 
-_SEVERITIES: Final = MappingProxyType(
-    {
-        Severity.FAULT: api.FINDING_SEVERITY_FAULT,
-        Severity.NOTE: api.FINDING_SEVERITY_NOTE,
-    }
-)
+_SEVERITIES = {
+    Severity.FAULT: api.FINDING_SEVERITY_FAULT,
+    Severity.NOTE: api.FINDING_SEVERITY_NOTE,
+}
 
 
 def report_message(match_id: UUID, report: AuditReport) -> api.AuditReport:
-    """Return the audit report of a match."""
+    """The report of a match."""
     facts = report.facts
     return api.AuditReport(
         match_id=str(match_id),
@@ -38,17 +37,17 @@ def report_message(match_id: UUID, report: AuditReport) -> api.AuditReport:
         head_hash=facts.head_hash,
         ended=facts.is_ended,
         outcome=facts.outcome,  # type: ignore[arg-type] # by number
-        share_coins=facts.shares,
+        share_coins=facts.shares if facts.is_ended else (),
     )
 
 
 def finding_message(finding: Finding) -> api.Finding:
-    """Return one finding of an audit."""
+    """One finding."""
     return api.Finding(
-        kind=finding.kind.value,
+        kind=api.FindingKind.Value(f"FINDING_KIND_{finding.kind.name}"),
         severity=_SEVERITIES[finding.severity],
         clause=finding.clause,
-        version=finding.version,
+        version=finding.version or None,
         seat=finding.seat,
         expected=finding.expected,
         found=finding.found,
@@ -77,7 +76,7 @@ def _verdict(verdict: Verdict) -> api.ChallengeVerdict:
 
 
 def open_state(match: Match) -> api.OpenState:
-    """Return the table with all cards open. For auditors only; others get `table_view`."""
+    """The table with all cards open. For auditors alone: `table_view` is for everybody else."""
     return api.OpenState(
         view=table_view(match, None),
         seats=[
@@ -86,23 +85,39 @@ def open_state(match: Match) -> api.OpenState:
         ],
         stock=reversed(match.stock),
         discarded=cards_in(match.discard),
-        illegal_plays=sorted(match.cheats),
+        illegal_play_versions=sorted(match.cheats),
     )
 
 
-def folded_state(match_id: UUID, records: Sequence[StoredRecord]) -> api.OpenState:
-    """Return the open table after the first records of a match. Raises Refused LOG_CORRUPT."""
+def state_at(match: WholeMatch, version: int) -> api.OpenState:
+    """The open table at a version. Raises Refused LOG_CORRUPT."""
     try:
-        return open_state(fold(read_records(records, first_hash(match_id))))
+        folded = fold(read_records(match.records[:version], first_hash(match.match_id)))
     except CorruptLogError as error:
-        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match_id)) from error
+        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match.match_id)) from error
+    state = open_state(folded)
+    state.view.server_time.GetCurrentTime()
+    return state
 
 
 def record_message(stored: StoredRecord) -> api.StoredRecord:
-    """Return a stored record with its hash; the parsed record only if it can be read."""
+    """A record with what stands beside it."""
     return api.StoredRecord(
         version=stored.version,
         stored=stored.record,
         hash=stored.hash,
-        record=readable_record(stored),
+        record=read_record(stored),
     )
+
+
+def read_record(stored: StoredRecord) -> Record | None:
+    """The record that the stored bytes are, or None where they are none."""
+    try:
+        return Record.FromString(stored.record)
+    except DecodeError:
+        return None
+
+
+def readable_records(stored: Iterable[StoredRecord]) -> list[Record]:
+    """The records, but for those that are none: the audit says so."""
+    return [record for one in stored if (record := read_record(one)) is not None]

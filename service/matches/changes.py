@@ -47,13 +47,19 @@ class Change:
     stored the events, and false if it read them from the log.
     """
 
-    __slots__ = ("_messages", "_views", "is_own", "match", "records")
+    __slots__ = ("_messages", "_now_us", "_views", "is_own", "match", "records")
 
-    def __init__(self, match: Match, records: Sequence[Record], *, is_own: bool) -> None:
-        """Take the durable records of one command and the match that they were folded into."""
+    def __init__(
+        self, match: Match, records: Sequence[Record], now_us: int, *, is_own: bool
+    ) -> None:
+        """Take the durable records of one command and the match that they were folded into.
+
+        `now_us` is the time of the views.
+        """
         self.match = match
         self.records = records
         self.is_own = is_own
+        self._now_us = now_us
         self._messages: list[EventMessage] = []
         self._views: dict[Viewer, bytes] = {}
 
@@ -69,7 +75,7 @@ class Change:
         """Return the WatchMatchResponse with the view of one viewer, serialized."""
         encoded = self._views.get(viewer)
         if encoded is None:
-            encoded = self._views[viewer] = view_message(self.match, viewer)
+            encoded = self._views[viewer] = view_message(self.match, viewer, self._now_us)
         return encoded
 
 
@@ -77,6 +83,6 @@ ChangeListener: TypeAlias = Callable[[Change], None]
 """Called with every change right after it was folded. It must not raise or block."""
 
 
-def view_message(match: Match, viewer: Viewer) -> bytes:
-    """Return a serialized WatchMatchResponse with a view of the match."""
-    return WatchMatchResponse(view=table_view(match, viewer)).SerializeToString()
+def view_message(match: Match, viewer: Viewer, now_us: int) -> bytes:
+    """Return a serialized WatchMatchResponse with a view of the match, made at `now_us`."""
+    return WatchMatchResponse(view=table_view(match, viewer, now_us)).SerializeToString()

@@ -157,7 +157,7 @@ class Watch:
         self._put(self.version, WatchMatchResponse(caught_up=caught_up).SerializeToString())
         if self._include_views:
             viewer = match.table.seat_of(self._caller.subject)
-            self._put(self.version, view_message(match, viewer))
+            self._put(self.version, view_message(match, viewer, self._context.now_us()))
         self._is_over = match.phase == PHASE_ENDED
         live.listeners.add(self._changed)
         self._beat()

@@ -53,9 +53,10 @@ def ledger_lines(ledger: api.LedgerState) -> list[str]:
 def finding_line(finding: api.Finding) -> str:
     """Return a finding in the format of `str(domain.audit.Finding)`."""
     severity = api.FindingSeverity.Name(finding.severity).removeprefix("FINDING_SEVERITY_").lower()
+    kind = api.FindingKind.Name(finding.kind).removeprefix("FINDING_KIND_").lower()
     seat = f", seat {finding.seat}" if finding.HasField("seat") else ""
     return (
-        f"{severity} {finding.kind} ({finding.clause}) at version {finding.version}{seat}: "
+        f"{severity} {kind} ({finding.clause}) at version {finding.version}{seat}: "
         f"expected {finding.expected}, found {finding.found}"
     )
 

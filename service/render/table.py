@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from domain.cards import card_name
 from durak.v1.audit_service_pb2 import OpenState
+from durak.v1.match_service_pb2 import SeatSummary
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, SeatView, TableView
 from service.render.cards import FACE_DOWN, format_cards, format_hand
 from service.render.narration import result_line
@@ -19,7 +20,7 @@ def trump_suit(view: TableView) -> int:
     return view.trump_suit - 1
 
 
-def seat_names(seats: Iterable[SeatView], translate: Translate) -> Names:
+def seat_names(seats: Iterable[SeatView | SeatSummary], translate: Translate) -> Names:
     """Return the names of the taken seats of a view or a summary."""
     names = Names(translate)
     for seat in seats:

@@ -106,7 +106,7 @@ def _transfer(transfer: Transfer) -> api.Transfer:
         coins=transfer.coins,
         available_after_coins=transfer.available_after,
         match_id="" if issued or corrects else str(transfer.source_id),
-        version=transfer.version,
+        version=None if issued else transfer.version,
         dispute_id=str(transfer.source_id) if corrects else "",
     )
     message.create_time.FromDatetime(transfer.recorded_at)

@@ -58,7 +58,10 @@ def settings(**wanted: Any) -> Settings:
         "deck": Deck.DECK_36,
         "seats": 2,
         "throw_in": ThrowIn.THROW_IN_ALL,
+        "transfer": False,
         "draw_allowed": True,
+        "five_card_opening": False,
+        "tricky": False,
     }
     return Settings(**(plain | wanted))
 

@@ -91,10 +91,10 @@ def scalars(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any
             return known | known | st.integers(-(2**31), 2**31 - 1)
         case FieldDescriptor.CPPTYPE_BOOL:
             return st.booleans()
-        case FieldDescriptor.CPPTYPE_UINT32:
-            return st.integers(0, 8) | st.integers(0, 2**32 - 1)
-        case FieldDescriptor.CPPTYPE_UINT64:
-            return st.integers(0, 8) | st.integers(0, 2**64 - 1)
+        case FieldDescriptor.CPPTYPE_INT32:
+            return st.integers(-1, 8) | st.integers(-(2**31), 2**31 - 1)
+        case FieldDescriptor.CPPTYPE_INT64:
+            return st.integers(-1, 8) | st.integers(-(2**63), 2**63 - 1)
         case FieldDescriptor.CPPTYPE_STRING if one.type == FieldDescriptor.TYPE_BYTES:
             return st.binary(max_size=80) | st.just(b"\xff").map(lambda one: one * 60_000)
         case FieldDescriptor.CPPTYPE_STRING if one.name == "match_id":

@@ -48,6 +48,222 @@ FINDING_SEVERITY_NOTE: FindingSeverity.ValueType  # 2
 """Worth seeing, and allowed."""
 Global___FindingSeverity: _TypeAlias = FindingSeverity  # noqa: Y015
 
+class _FindingKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    FINDING_KIND_UNSPECIFIED: _FindingKind.ValueType  # 0
+    """Never sent. Treat an unknown kind by its severity."""
+    FINDING_KIND_UNREADABLE: _FindingKind.ValueType  # 1
+    """Bytes that are no record."""
+    FINDING_KIND_UNKNOWN_CONTENT: _FindingKind.ValueType  # 2
+    """Fields or events that this auditor does not know."""
+    FINDING_KIND_CHAIN: _FindingKind.ValueType  # 3
+    """A hash that does not follow from the record and the hash before."""
+    FINDING_KIND_MATCH_ID: _FindingKind.ValueType  # 4
+    """A record of another match."""
+    FINDING_KIND_VERSION: _FindingKind.ValueType  # 5
+    """Records missing, repeated or out of order."""
+    FINDING_KIND_TIME: _FindingKind.ValueType  # 6
+    """A time before that of the record before."""
+    FINDING_KIND_ACTOR: _FindingKind.ValueType  # 7
+    """Not the one whose deed it is."""
+    FINDING_KIND_REQUEST: _FindingKind.ValueType  # 8
+    """A request id missing, or used before."""
+    FINDING_KIND_OPENING: _FindingKind.ValueType  # 9
+    """A log that does not begin with an opened table."""
+    FINDING_KIND_SETTINGS: _FindingKind.ValueType  # 10
+    """Settings that no table can have (R2)."""
+    FINDING_KIND_RULES_VERSION: _FindingKind.ValueType  # 11
+    """Rules that this auditor does not judge by."""
+    FINDING_KIND_SEED: _FindingKind.ValueType  # 12
+    """A seed that is not the promised one."""
+    FINDING_KIND_SEATING: _FindingKind.ValueType  # 13
+    """Somebody on a seat that was not free, or twice at the table."""
+    FINDING_KIND_SHUFFLE: _FindingKind.ValueType  # 14
+    """Hands, stock or trump card that do not follow from the seeds."""
+    FINDING_KIND_FIRST_ATTACKER: _FindingKind.ValueType  # 15
+    """Another seat leads than R3.4 says."""
+    FINDING_KIND_OUT_OF_PLAY: _FindingKind.ValueType  # 16
+    """A move by a seat that is out, or before the deal."""
+    FINDING_KIND_OUT_OF_TURN: _FindingKind.ValueType  # 17
+    """A move by a seat whose part it is not."""
+    FINDING_KIND_CARD_NOT_HELD: _FindingKind.ValueType  # 18
+    """A card that the seat does not hold."""
+    FINDING_KIND_CAP: _FindingKind.ValueType  # 19
+    """More attack cards than R4.3 allows."""
+    FINDING_KIND_RANK: _FindingKind.ValueType  # 20
+    """A rank that is not on the table (R5.1)."""
+    FINDING_KIND_TARGET: _FindingKind.ValueType  # 21
+    """A card beaten that is not there, or twice."""
+    FINDING_KIND_BEAT: _FindingKind.ValueType  # 22
+    """A card that does not beat the other (R1.3)."""
+    FINDING_KIND_TRANSFER: _FindingKind.ValueType  # 23
+    """A transfer against R6."""
+    FINDING_KIND_TAKE: _FindingKind.ValueType  # 24
+    """"take" where nothing is unbeaten, or twice."""
+    FINDING_KIND_PASS: _FindingKind.ValueType  # 25
+    """A pass by who cannot."""
+    FINDING_KIND_CHALLENGE: _FindingKind.ValueType  # 26
+    """A challenge where there is none, or of what cannot be challenged."""
+    FINDING_KIND_VERDICT: _FindingKind.ValueType  # 27
+    """A challenge decided against the rules (R11.4)."""
+    FINDING_KIND_MISSING: _FindingKind.ValueType  # 28
+    """What must follow is not there."""
+    FINDING_KIND_UNEXPECTED: _FindingKind.ValueType  # 29
+    """What does not follow is there."""
+    FINDING_KIND_DISCARDED: _FindingKind.ValueType  # 30
+    """Other cards in the discard pile than lay on the table."""
+    FINDING_KIND_TOOK: _FindingKind.ValueType  # 31
+    """Other cards, or another seat, than R7.2 and R11.4 say."""
+    FINDING_KIND_DREW: _FindingKind.ValueType  # 32
+    """Other cards, or in another order, than R8 says."""
+    FINDING_KIND_WENT_OUT: _FindingKind.ValueType  # 33
+    """Other seats, or another place, than R9 says."""
+    FINDING_KIND_TIMEOUT: _FindingKind.ValueType  # 34
+    """A timeout of a seat that is not on the clock, or too early."""
+    FINDING_KIND_SERVER_ACT: _FindingKind.ValueType  # 35
+    """Another act for a seat whose time ran out than R10.2 says."""
+    FINDING_KIND_LEFT: _FindingKind.ValueType  # 36
+    """Leaving without cause."""
+    FINDING_KIND_LATE_MOVE: _FindingKind.ValueType  # 37
+    """Note: a move after its deadline, which the server took before it acted."""
+    FINDING_KIND_OUTCOME: _FindingKind.ValueType  # 38
+    """Another end than R9 says."""
+    FINDING_KIND_PLACE: _FindingKind.ValueType  # 39
+    """Another place."""
+    FINDING_KIND_SHARE: _FindingKind.ValueType  # 40
+    """Another share (R12)."""
+    FINDING_KIND_UNFINISHED: _FindingKind.ValueType  # 41
+    """A proof for a match that has not ended; note: the log ends before the match."""
+    FINDING_KIND_STAKE: _FindingKind.ValueType  # 42
+    """A stake that was not taken, or not rightly."""
+    FINDING_KIND_REFUND: _FindingKind.ValueType  # 43
+    """The same of what is given back for a seat."""
+    FINDING_KIND_PAYOUT: _FindingKind.ValueType  # 44
+    """The same of what is paid at the end."""
+    FINDING_KIND_ESCROW: _FindingKind.ValueType  # 45
+    """Coins left with the match, or more than there were."""
+    FINDING_KIND_LEDGER: _FindingKind.ValueType  # 46
+    """Entries that do not go with each other or with their event."""
+    FINDING_KIND_FORMAT: _FindingKind.ValueType  # 47
+    """Not a transcript, or not in its canonical bytes."""
+    FINDING_KIND_CHECKPOINT: _FindingKind.ValueType  # 48
+    """Not signed by the key that you gave."""
+    FINDING_KIND_INCLUSION: _FindingKind.ValueType  # 49
+    """Not the match that the tree has."""
+    FINDING_KIND_TOO_MANY: _FindingKind.ValueType  # 50
+    """More than 200 findings; the rest is left out."""
+
+class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
+    """The kind of a finding."""
+
+FINDING_KIND_UNSPECIFIED: FindingKind.ValueType  # 0
+"""Never sent. Treat an unknown kind by its severity."""
+FINDING_KIND_UNREADABLE: FindingKind.ValueType  # 1
+"""Bytes that are no record."""
+FINDING_KIND_UNKNOWN_CONTENT: FindingKind.ValueType  # 2
+"""Fields or events that this auditor does not know."""
+FINDING_KIND_CHAIN: FindingKind.ValueType  # 3
+"""A hash that does not follow from the record and the hash before."""
+FINDING_KIND_MATCH_ID: FindingKind.ValueType  # 4
+"""A record of another match."""
+FINDING_KIND_VERSION: FindingKind.ValueType  # 5
+"""Records missing, repeated or out of order."""
+FINDING_KIND_TIME: FindingKind.ValueType  # 6
+"""A time before that of the record before."""
+FINDING_KIND_ACTOR: FindingKind.ValueType  # 7
+"""Not the one whose deed it is."""
+FINDING_KIND_REQUEST: FindingKind.ValueType  # 8
+"""A request id missing, or used before."""
+FINDING_KIND_OPENING: FindingKind.ValueType  # 9
+"""A log that does not begin with an opened table."""
+FINDING_KIND_SETTINGS: FindingKind.ValueType  # 10
+"""Settings that no table can have (R2)."""
+FINDING_KIND_RULES_VERSION: FindingKind.ValueType  # 11
+"""Rules that this auditor does not judge by."""
+FINDING_KIND_SEED: FindingKind.ValueType  # 12
+"""A seed that is not the promised one."""
+FINDING_KIND_SEATING: FindingKind.ValueType  # 13
+"""Somebody on a seat that was not free, or twice at the table."""
+FINDING_KIND_SHUFFLE: FindingKind.ValueType  # 14
+"""Hands, stock or trump card that do not follow from the seeds."""
+FINDING_KIND_FIRST_ATTACKER: FindingKind.ValueType  # 15
+"""Another seat leads than R3.4 says."""
+FINDING_KIND_OUT_OF_PLAY: FindingKind.ValueType  # 16
+"""A move by a seat that is out, or before the deal."""
+FINDING_KIND_OUT_OF_TURN: FindingKind.ValueType  # 17
+"""A move by a seat whose part it is not."""
+FINDING_KIND_CARD_NOT_HELD: FindingKind.ValueType  # 18
+"""A card that the seat does not hold."""
+FINDING_KIND_CAP: FindingKind.ValueType  # 19
+"""More attack cards than R4.3 allows."""
+FINDING_KIND_RANK: FindingKind.ValueType  # 20
+"""A rank that is not on the table (R5.1)."""
+FINDING_KIND_TARGET: FindingKind.ValueType  # 21
+"""A card beaten that is not there, or twice."""
+FINDING_KIND_BEAT: FindingKind.ValueType  # 22
+"""A card that does not beat the other (R1.3)."""
+FINDING_KIND_TRANSFER: FindingKind.ValueType  # 23
+"""A transfer against R6."""
+FINDING_KIND_TAKE: FindingKind.ValueType  # 24
+""""take" where nothing is unbeaten, or twice."""
+FINDING_KIND_PASS: FindingKind.ValueType  # 25
+"""A pass by who cannot."""
+FINDING_KIND_CHALLENGE: FindingKind.ValueType  # 26
+"""A challenge where there is none, or of what cannot be challenged."""
+FINDING_KIND_VERDICT: FindingKind.ValueType  # 27
+"""A challenge decided against the rules (R11.4)."""
+FINDING_KIND_MISSING: FindingKind.ValueType  # 28
+"""What must follow is not there."""
+FINDING_KIND_UNEXPECTED: FindingKind.ValueType  # 29
+"""What does not follow is there."""
+FINDING_KIND_DISCARDED: FindingKind.ValueType  # 30
+"""Other cards in the discard pile than lay on the table."""
+FINDING_KIND_TOOK: FindingKind.ValueType  # 31
+"""Other cards, or another seat, than R7.2 and R11.4 say."""
+FINDING_KIND_DREW: FindingKind.ValueType  # 32
+"""Other cards, or in another order, than R8 says."""
+FINDING_KIND_WENT_OUT: FindingKind.ValueType  # 33
+"""Other seats, or another place, than R9 says."""
+FINDING_KIND_TIMEOUT: FindingKind.ValueType  # 34
+"""A timeout of a seat that is not on the clock, or too early."""
+FINDING_KIND_SERVER_ACT: FindingKind.ValueType  # 35
+"""Another act for a seat whose time ran out than R10.2 says."""
+FINDING_KIND_LEFT: FindingKind.ValueType  # 36
+"""Leaving without cause."""
+FINDING_KIND_LATE_MOVE: FindingKind.ValueType  # 37
+"""Note: a move after its deadline, which the server took before it acted."""
+FINDING_KIND_OUTCOME: FindingKind.ValueType  # 38
+"""Another end than R9 says."""
+FINDING_KIND_PLACE: FindingKind.ValueType  # 39
+"""Another place."""
+FINDING_KIND_SHARE: FindingKind.ValueType  # 40
+"""Another share (R12)."""
+FINDING_KIND_UNFINISHED: FindingKind.ValueType  # 41
+"""A proof for a match that has not ended; note: the log ends before the match."""
+FINDING_KIND_STAKE: FindingKind.ValueType  # 42
+"""A stake that was not taken, or not rightly."""
+FINDING_KIND_REFUND: FindingKind.ValueType  # 43
+"""The same of what is given back for a seat."""
+FINDING_KIND_PAYOUT: FindingKind.ValueType  # 44
+"""The same of what is paid at the end."""
+FINDING_KIND_ESCROW: FindingKind.ValueType  # 45
+"""Coins left with the match, or more than there were."""
+FINDING_KIND_LEDGER: FindingKind.ValueType  # 46
+"""Entries that do not go with each other or with their event."""
+FINDING_KIND_FORMAT: FindingKind.ValueType  # 47
+"""Not a transcript, or not in its canonical bytes."""
+FINDING_KIND_CHECKPOINT: FindingKind.ValueType  # 48
+"""Not signed by the key that you gave."""
+FINDING_KIND_INCLUSION: FindingKind.ValueType  # 49
+"""Not the match that the tree has."""
+FINDING_KIND_TOO_MANY: FindingKind.ValueType  # 50
+"""More than 200 findings; the rest is left out."""
+Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
+
 @_typing.final
 class ReadEventsRequest(_message.Message):
     """Asks for records."""
@@ -161,18 +377,20 @@ class GetStateAtRequest(_message.Message):
     match_id: _builtins.str
     """The match, a UUID."""
     version: _builtins.int
-    """The version of the last event to take in; 0: all."""
+    """The version of the last event to take in, from 1. Not set: the newest."""
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
-        version: _builtins.int = ...,
+        version: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "match_id", b"match_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
 
 Global___GetStateAtRequest: _TypeAlias = GetStateAtRequest  # noqa: Y015
 
@@ -220,7 +438,7 @@ class OpenState(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     STOCK_FIELD_NUMBER: _builtins.int
     DISCARDED_FIELD_NUMBER: _builtins.int
-    ILLEGAL_PLAYS_FIELD_NUMBER: _builtins.int
+    ILLEGAL_PLAY_VERSIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def view(self) -> _table_pb2.TableView:
         """The table as a spectator sees it."""
@@ -238,7 +456,7 @@ class OpenState(_message.Message):
         """The discard pile, by card number."""
 
     @_builtins.property
-    def illegal_plays(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    def illegal_play_versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The versions of the illegal plays of the running bout, at a tricky table (R11.2)."""
 
     def __init__(
@@ -248,11 +466,11 @@ class OpenState(_message.Message):
         seats: _abc.Iterable[Global___OpenSeat] | None = ...,
         stock: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
         discarded: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
-        illegal_plays: _abc.Iterable[_builtins.int] | None = ...,
+        illegal_play_versions: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["discarded", b"discarded", "illegal_plays", b"illegal_plays", "seats", b"seats", "stock", b"stock", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["discarded", b"discarded", "illegal_play_versions", b"illegal_play_versions", "seats", b"seats", "stock", b"stock", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -317,14 +535,14 @@ class Finding(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     EXPECTED_FIELD_NUMBER: _builtins.int
     FOUND_FIELD_NUMBER: _builtins.int
-    kind: _builtins.str
-    """What it is, as listed in docs/auditor.md: `chain`, `shuffle`, `rank`, `payout` ... More may be added."""
+    kind: Global___FindingKind.ValueType
+    """What it is. Later versions can add kinds."""
     severity: Global___FindingSeverity.ValueType
     """How much it weighs."""
     clause: _builtins.str
     """The rule that decides, as in `R5.1`, or the part of the design."""
     version: _builtins.int
-    """The record concerned; 0 where it is none."""
+    """The version of the record concerned. Not set if the finding is about no single record."""
     seat: _builtins.int
     """The seat concerned, if any."""
     expected: _builtins.str
@@ -334,21 +552,26 @@ class Finding(_message.Message):
     def __init__(
         self,
         *,
-        kind: _builtins.str = ...,
+        kind: Global___FindingKind.ValueType = ...,
         severity: Global___FindingSeverity.ValueType = ...,
         clause: _builtins.str = ...,
-        version: _builtins.int = ...,
+        version: _builtins.int | None = ...,
         seat: _builtins.int | None = ...,
         expected: _builtins.str = ...,
         found: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_version", b"_version", "seat", b"seat", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "clause", b"clause", "expected", b"expected", "found", b"found", "kind", b"kind", "seat", b"seat", "severity", b"severity", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_version", b"_version", "clause", b"clause", "expected", b"expected", "found", b"found", "kind", b"kind", "seat", b"seat", "severity", b"severity", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
 
 Global___Finding: _TypeAlias = Finding  # noqa: Y015
 
@@ -372,7 +595,7 @@ class IllegalPlay(_message.Message):
     clause: _builtins.str
     """The clause that it broke."""
     challenge_version: _builtins.int
-    """The version of the challenge that caught it; 0 where nobody did."""
+    """The version of the challenge that caught it. Not set if it was not caught."""
     def __init__(
         self,
         *,
@@ -476,7 +699,7 @@ class AuditReport(_message.Message):
 
     @_builtins.property
     def share_coins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The share of each seat by the rules, by seat; all 0 while the match runs."""
+        """The share of each seat by the rules, by seat. Empty while the match runs."""
 
     def __init__(
         self,

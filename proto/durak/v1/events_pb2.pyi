@@ -352,8 +352,8 @@ class SeatTaken(_message.Message):
     bot_level: _settings_pb2.BotLevel.ValueType
     """The level of the bot in the seat; unspecified for a person."""
     bot_seed: _builtins.int
-    """What the bot's choices are drawn from. In stored events only: always 0 in what players and spectators
-    get.
+    """The seed of the bot's choices, 64 random bits. Set for bots in stored events only; players and spectators
+    never receive it.
     """
     def __init__(
         self,
@@ -363,13 +363,15 @@ class SeatTaken(_message.Message):
         display_name: _builtins.str = ...,
         client_seed: _builtins.bytes = ...,
         bot_level: _settings_pb2.BotLevel.ValueType = ...,
-        bot_seed: _builtins.int = ...,
+        bot_seed: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot_seed", b"_bot_seed", "bot_seed", b"bot_seed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "bot_seed", b"bot_seed", "client_seed", b"client_seed", "display_name", b"display_name", "player_id", b"player_id", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot_seed", b"_bot_seed", "bot_level", b"bot_level", "bot_seed", b"bot_seed", "client_seed", b"client_seed", "display_name", b"display_name", "player_id", b"player_id", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__bot_seed: _TypeAlias = _typing.Literal["bot_seed"]  # noqa: Y015
+    _WhichOneofArgType__bot_seed: _TypeAlias = _typing.Literal["_bot_seed", b"_bot_seed"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bot_seed) -> _WhichOneofReturnType__bot_seed | None: ...
 
 Global___SeatTaken: _TypeAlias = SeatTaken  # noqa: Y015
 
@@ -828,8 +830,8 @@ class SeatResult(_message.Message):
     """The seat."""
     place: _builtins.int
     """The place, from 1; the same number for seats that share it. The durak has the last place. In a draw the
-    seats that were still in play share the place after those that went out before. 0 when cancelled or
-    abandoned.
+    seats that were still in play share the place after those that went out before. Not set when the match was
+    cancelled or abandoned.
     """
     share_coins: _builtins.int
     """The coins that the seat gets back from the bank (R12.3 to R12.6); 0 on free tables."""
@@ -837,14 +839,16 @@ class SeatResult(_message.Message):
         self,
         *,
         seat: _builtins.int = ...,
-        place: _builtins.int = ...,
+        place: _builtins.int | None = ...,
         share_coins: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_place", b"_place", "place", b"place"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["place", b"place", "seat", b"seat", "share_coins", b"share_coins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_place", b"_place", "place", b"place", "seat", b"seat", "share_coins", b"share_coins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__place: _TypeAlias = _typing.Literal["place"]  # noqa: Y015
+    _WhichOneofArgType__place: _TypeAlias = _typing.Literal["_place", b"_place"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__place) -> _WhichOneofReturnType__place | None: ...
 
 Global___SeatResult: _TypeAlias = SeatResult  # noqa: Y015
 

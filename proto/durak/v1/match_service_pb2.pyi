@@ -669,6 +669,44 @@ class ListMatchesRequest(_message.Message):
 Global___ListMatchesRequest: _TypeAlias = ListMatchesRequest  # noqa: Y015
 
 @_typing.final
+class SeatSummary(_message.Message):
+    """One seat of a match in a list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    TAKEN_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    BOT_LEVEL_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat, numbered clockwise from 0."""
+    taken: _builtins.bool
+    """False: the seat is free, and the fields below are empty."""
+    player_id: _builtins.str
+    """The player, as named by the `sub` of their token; empty for a bot."""
+    display_name: _builtins.str
+    """The player's name to show; empty for a bot."""
+    bot_level: _settings_pb2.BotLevel.ValueType
+    """The level of the bot; unspecified for a person."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        taken: _builtins.bool = ...,
+        player_id: _builtins.str = ...,
+        display_name: _builtins.str = ...,
+        bot_level: _settings_pb2.BotLevel.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "display_name", b"display_name", "player_id", b"player_id", "seat", b"seat", "taken", b"taken"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatSummary: _TypeAlias = SeatSummary  # noqa: Y015
+
+@_typing.final
 class MatchSummary(_message.Message):
     """A match in a list. Public facts only."""
 
@@ -703,8 +741,8 @@ class MatchSummary(_message.Message):
         """When it was opened."""
 
     @_builtins.property
-    def seats(self) -> _containers.RepeatedCompositeFieldContainer[_table_pb2.SeatView]:
-        """The seats: who sits where. Card counts and places are not kept up in lists."""
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatSummary]:
+        """The seats, by number."""
 
     @_builtins.property
     def result(self) -> _events_pb2.Finished:
@@ -724,7 +762,7 @@ class MatchSummary(_message.Message):
         settings: _settings_pb2.Settings | None = ...,
         owner_id: _builtins.str = ...,
         open_time: _timestamp_pb2.Timestamp | None = ...,
-        seats: _abc.Iterable[_table_pb2.SeatView] | None = ...,
+        seats: _abc.Iterable[Global___SeatSummary] | None = ...,
         version: _builtins.int = ...,
         result: _events_pb2.Finished | None = ...,
         rematch_of: _builtins.str = ...,

@@ -10,10 +10,10 @@ import builtins as _builtins
 import sys
 import typing as _typing
 
-if sys.version_info >= (3, 11):
-    from typing import TypeAlias as _TypeAlias, Never as _Never
+if sys.version_info >= (3, 10):
+    from typing import TypeAlias as _TypeAlias
 else:
-    from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
+    from typing_extensions import TypeAlias as _TypeAlias
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -158,19 +158,34 @@ class Settings(_message.Message):
         deck: Global___Deck.ValueType = ...,
         seats: _builtins.int = ...,
         throw_in: Global___ThrowIn.ValueType = ...,
-        transfer: _builtins.bool = ...,
-        draw_allowed: _builtins.bool = ...,
-        five_card_opening: _builtins.bool = ...,
-        tricky: _builtins.bool = ...,
+        transfer: _builtins.bool | None = ...,
+        draw_allowed: _builtins.bool | None = ...,
+        five_card_opening: _builtins.bool | None = ...,
+        tricky: _builtins.bool | None = ...,
         turn_timer_seconds: _builtins.int = ...,
         stake_coins: _builtins.int = ...,
         series_id: _builtins.str = ...,
         preset: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_draw_allowed", b"_draw_allowed", "_five_card_opening", b"_five_card_opening", "_transfer", b"_transfer", "_tricky", b"_tricky", "draw_allowed", b"draw_allowed", "five_card_opening", b"five_card_opening", "transfer", b"transfer", "tricky", b"tricky"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deck", b"deck", "draw_allowed", b"draw_allowed", "five_card_opening", b"five_card_opening", "preset", b"preset", "seats", b"seats", "series_id", b"series_id", "stake_coins", b"stake_coins", "throw_in", b"throw_in", "transfer", b"transfer", "tricky", b"tricky", "turn_timer_seconds", b"turn_timer_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_draw_allowed", b"_draw_allowed", "_five_card_opening", b"_five_card_opening", "_transfer", b"_transfer", "_tricky", b"_tricky", "deck", b"deck", "draw_allowed", b"draw_allowed", "five_card_opening", b"five_card_opening", "preset", b"preset", "seats", b"seats", "series_id", b"series_id", "stake_coins", b"stake_coins", "throw_in", b"throw_in", "transfer", b"transfer", "tricky", b"tricky", "turn_timer_seconds", b"turn_timer_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__draw_allowed: _TypeAlias = _typing.Literal["draw_allowed"]  # noqa: Y015
+    _WhichOneofArgType__draw_allowed: _TypeAlias = _typing.Literal["_draw_allowed", b"_draw_allowed"]  # noqa: Y015
+    _WhichOneofReturnType__five_card_opening: _TypeAlias = _typing.Literal["five_card_opening"]  # noqa: Y015
+    _WhichOneofArgType__five_card_opening: _TypeAlias = _typing.Literal["_five_card_opening", b"_five_card_opening"]  # noqa: Y015
+    _WhichOneofReturnType__transfer: _TypeAlias = _typing.Literal["transfer"]  # noqa: Y015
+    _WhichOneofArgType__transfer: _TypeAlias = _typing.Literal["_transfer", b"_transfer"]  # noqa: Y015
+    _WhichOneofReturnType__tricky: _TypeAlias = _typing.Literal["tricky"]  # noqa: Y015
+    _WhichOneofArgType__tricky: _TypeAlias = _typing.Literal["_tricky", b"_tricky"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__draw_allowed) -> _WhichOneofReturnType__draw_allowed | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__five_card_opening) -> _WhichOneofReturnType__five_card_opening | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__transfer) -> _WhichOneofReturnType__transfer | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tricky) -> _WhichOneofReturnType__tricky | None: ...
 
 Global___Settings: _TypeAlias = Settings  # noqa: Y015

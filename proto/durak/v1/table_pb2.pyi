@@ -439,8 +439,8 @@ class SeatView(_message.Message):
     passed: _builtins.bool
     """The seat has passed in this bout, and no card was played since."""
     place: _builtins.int
-    """The place of a seat that is out (R9.2); 0 for one that never went out, as the durak, even after the end: `result`
-    has the places of all.
+    """The place of a seat that is out (R9.2). Not set for a seat that never went out, such as the durak, even after
+    the end: `result` has the places of all seats.
     """
     timeouts_in_a_row: _builtins.int
     """How often in a row the seat's time ran out; three count as leaving (R10.3). Its next act sets this to 0, but
@@ -457,21 +457,24 @@ class SeatView(_message.Message):
         client_seed: _builtins.bytes = ...,
         card_count: _builtins.int = ...,
         passed: _builtins.bool = ...,
-        place: _builtins.int = ...,
+        place: _builtins.int | None = ...,
         timeouts_in_a_row: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_place", b"_place", "place", b"place"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_level", b"bot_level", "card_count", b"card_count", "client_seed", b"client_seed", "display_name", b"display_name", "passed", b"passed", "place", b"place", "player_id", b"player_id", "seat", b"seat", "taken", b"taken", "timeouts_in_a_row", b"timeouts_in_a_row"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_place", b"_place", "bot_level", b"bot_level", "card_count", b"card_count", "client_seed", b"client_seed", "display_name", b"display_name", "passed", b"passed", "place", b"place", "player_id", b"player_id", "seat", b"seat", "taken", b"taken", "timeouts_in_a_row", b"timeouts_in_a_row"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__place: _TypeAlias = _typing.Literal["place"]  # noqa: Y015
+    _WhichOneofArgType__place: _TypeAlias = _typing.Literal["_place", b"_place"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__place) -> _WhichOneofReturnType__place | None: ...
 
 Global___SeatView: _TypeAlias = SeatView  # noqa: Y015
 
 @_typing.final
 class TableView(_message.Message):
     """The table as one reader sees it: a player their own hand and moves, a spectator public facts only. It is
-    computed from the events up to `version`, so equal versions give the same reader equal views.
+    computed from the events up to `version`, so equal versions give the same reader views that are equal but for
+    `server_time`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -504,6 +507,7 @@ class TableView(_message.Message):
     RESULT_FIELD_NUMBER: _builtins.int
     REMATCH_OF_FIELD_NUMBER: _builtins.int
     RESERVED_FOR_FIELD_NUMBER: _builtins.int
+    SERVER_TIME_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match, a UUID."""
     version: _builtins.int
@@ -538,9 +542,9 @@ class TableView(_message.Message):
     taking: _builtins.bool
     """The defender has said "take". Only set while the match is played."""
     attacks_left: _builtins.int
-    """How many more attack cards this bout allows (R4.4). Only set while the match is played."""
+    """How many more attack cards this bout allows (R4.4); can be 0. Only set while the match is played."""
     bout: _builtins.int
-    """The number of the bout, from 1; 0 before the deal. Once the match is over, that of its last bout."""
+    """The number of the bout, from 1. Not set before the deal. Once the match is over, that of its last bout."""
     bouts_without_discard: _builtins.int
     """How many bouts in a row have ended without a card going to the discard pile; fifty end the match (R9.5)."""
     rematch_of: _builtins.str
@@ -590,6 +594,12 @@ class TableView(_message.Message):
         empty.
         """
 
+    @_builtins.property
+    def server_time(self) -> _timestamp_pb2.Timestamp:
+        """The time of the server's clock when it made this message. Use it with `deadline_time` to count down where the
+        client's clock may be wrong. Not set in a view of PracticeService.
+        """
+
     def __init__(
         self,
         *,
@@ -612,28 +622,37 @@ class TableView(_message.Message):
         attacker: _builtins.int | None = ...,
         defender: _builtins.int | None = ...,
         taking: _builtins.bool = ...,
-        attacks_left: _builtins.int = ...,
+        attacks_left: _builtins.int | None = ...,
         on_clock: _abc.Iterable[_builtins.int] | None = ...,
         deadline_time: _timestamp_pb2.Timestamp | None = ...,
         moves: Global___Moves | None = ...,
-        bout: _builtins.int = ...,
+        bout: _builtins.int | None = ...,
         bouts_without_discard: _builtins.int = ...,
         result: _events_pb2.Finished | None = ...,
         rematch_of: _builtins.str = ...,
         reserved_for: _abc.Iterable[_builtins.str] | None = ...,
+        server_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "deadline_time", b"deadline_time", "defender", b"defender", "last_event_time", b"last_event_time", "moves", b"moves", "result", b"result", "settings", b"settings", "your_seat", b"your_seat"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_attacks_left", b"_attacks_left", "_bout", b"_bout", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "attacks_left", b"attacks_left", "bout", b"bout", "deadline_time", b"deadline_time", "defender", b"defender", "last_event_time", b"last_event_time", "moves", b"moves", "result", b"result", "server_time", b"server_time", "settings", b"settings", "your_seat", b"your_seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "attacks_left", b"attacks_left", "bout", b"bout", "bouts_without_discard", b"bouts_without_discard", "deadline_time", b"deadline_time", "defender", b"defender", "discard_count", b"discard_count", "hand", b"hand", "last_event_time", b"last_event_time", "match_id", b"match_id", "moves", b"moves", "on_clock", b"on_clock", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "server_seed_hash", b"server_seed_hash", "settings", b"settings", "stock_count", b"stock_count", "table", b"table", "taking", b"taking", "trump_card", b"trump_card", "trump_suit", b"trump_suit", "version", b"version", "your_seat", b"your_seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_attacks_left", b"_attacks_left", "_bout", b"_bout", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "attacks_left", b"attacks_left", "bout", b"bout", "bouts_without_discard", b"bouts_without_discard", "deadline_time", b"deadline_time", "defender", b"defender", "discard_count", b"discard_count", "hand", b"hand", "last_event_time", b"last_event_time", "match_id", b"match_id", "moves", b"moves", "on_clock", b"on_clock", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "server_seed_hash", b"server_seed_hash", "server_time", b"server_time", "settings", b"settings", "stock_count", b"stock_count", "table", b"table", "taking", b"taking", "trump_card", b"trump_card", "trump_suit", b"trump_suit", "version", b"version", "your_seat", b"your_seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__attacker: _TypeAlias = _typing.Literal["attacker"]  # noqa: Y015
     _WhichOneofArgType__attacker: _TypeAlias = _typing.Literal["_attacker", b"_attacker"]  # noqa: Y015
+    _WhichOneofReturnType__attacks_left: _TypeAlias = _typing.Literal["attacks_left"]  # noqa: Y015
+    _WhichOneofArgType__attacks_left: _TypeAlias = _typing.Literal["_attacks_left", b"_attacks_left"]  # noqa: Y015
+    _WhichOneofReturnType__bout: _TypeAlias = _typing.Literal["bout"]  # noqa: Y015
+    _WhichOneofArgType__bout: _TypeAlias = _typing.Literal["_bout", b"_bout"]  # noqa: Y015
     _WhichOneofReturnType__defender: _TypeAlias = _typing.Literal["defender"]  # noqa: Y015
     _WhichOneofArgType__defender: _TypeAlias = _typing.Literal["_defender", b"_defender"]  # noqa: Y015
     _WhichOneofReturnType__your_seat: _TypeAlias = _typing.Literal["your_seat"]  # noqa: Y015
     _WhichOneofArgType__your_seat: _TypeAlias = _typing.Literal["_your_seat", b"_your_seat"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__attacker) -> _WhichOneofReturnType__attacker | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__attacks_left) -> _WhichOneofReturnType__attacks_left | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bout) -> _WhichOneofReturnType__bout | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__defender) -> _WhichOneofReturnType__defender | None: ...
     @_typing.overload

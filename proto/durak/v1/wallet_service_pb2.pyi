@@ -165,7 +165,7 @@ class Transfer(_message.Message):
     """The match, a UUID; empty for the opening balance, grants and corrections."""
     version: _builtins.int
     """The version of the match's or the dispute's event that caused it; of a command that made several events, the
-    last one. 0 where there is neither.
+    last one. Not set for the opening balance and grants.
     """
     dispute_id: _builtins.str
     """The dispute, a UUID; only for corrections."""
@@ -181,15 +181,17 @@ class Transfer(_message.Message):
         coins: _builtins.int = ...,
         available_after_coins: _builtins.int = ...,
         match_id: _builtins.str = ...,
-        version: _builtins.int = ...,
+        version: _builtins.int | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         dispute_id: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "create_time", b"create_time", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_after_coins", b"available_after_coins", "coins", b"coins", "create_time", b"create_time", "dispute_id", b"dispute_id", "kind", b"kind", "match_id", b"match_id", "number", b"number", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "available_after_coins", b"available_after_coins", "coins", b"coins", "create_time", b"create_time", "dispute_id", b"dispute_id", "kind", b"kind", "match_id", b"match_id", "number", b"number", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
 
 Global___Transfer: _TypeAlias = Transfer  # noqa: Y015
 

@@ -48,5 +48,5 @@ def state_command(*, access: Access, match_id: UUID, at: int | None) -> None:
     """Show the table of MATCH at a version, with all hands and the stock."""
     state = access.query(lambda source: source.state(match_id, at or 0))
     click.echo("\n".join(open_table_lines(state, translator(access.language))))
-    for version in state.illegal_plays:
+    for version in state.illegal_play_versions:
         click.echo(f"illegal play of this bout: version {version}")

@@ -201,7 +201,7 @@ def test_R9_5_R12_5_a_draw_gives_stakes_back_and_a_place_to_those_in_play() -> N
 def test_R12_6_the_leavers_stake_goes_to_the_others_from_the_lowest_seat_up() -> None:
     ending = score.abandoned(7, range(4), 1)  # 7 among three: 3 2 2, beside their own 7
     assert ending.shares == {0: 10, 1: 0, 2: 9, 3: 9}
-    assert set(ending.places.values()) == {0}
+    assert set(ending.places.values()) == {None}
 
 
 def test_R12_5_cancelled_gives_stakes_back() -> None:

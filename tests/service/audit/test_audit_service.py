@@ -103,8 +103,6 @@ async def test_ids_and_numbers_are_checked(auditor: Caller) -> None:
     async with refused(malformed):
         await auditor.ReadEvents(api.ReadEventsRequest(match_id=str(uuid4()), page_size=-1))
     async with refused(malformed):
-        await auditor.GetStateAt(api.GetStateAtRequest(match_id=str(uuid4()), version=-1))
-    async with refused(malformed):
         await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=2**63 - 1))
     for seconds in (-1, 2**60):
         request = api.VerifyPayoutsRequest()
@@ -130,16 +128,6 @@ async def test_records_come_page_by_page_as_stored(service: Service, auditor: Ca
         found += page.records
     assert [(one.version, one.stored, one.hash) for one in found] == stored
     assert [one.record for one in found] == played.records
-
-    request = api.ReadEventsRequest(match_id=str(match_id), after_version=3, page_size=20)
-    by_token: list[api.StoredRecord] = []
-    while True:
-        page = await auditor.ReadEvents(request)
-        by_token += page.records
-        request.page_token = page.next_page_token
-        if not page.next_page_token:
-            break
-    assert by_token == found[3:]
 
 
 async def test_the_state_at_any_version_has_every_card_once(
@@ -209,8 +197,8 @@ async def test_a_damaged_match_is_judged_but_not_folded(
     report = (await auditor.VerifyMatch(api.VerifyMatchRequest(match_id=match_id))).report
     assert not report.ok
     kinds = {(one.kind, one.version) for one in report.findings}
-    assert {("chain", 9), ("unreadable", 9)} <= kinds
-    [unreadable] = [one for one in report.findings if one.kind == "unreadable"]
+    assert {(api.FINDING_KIND_CHAIN, 9), (api.FINDING_KIND_UNREADABLE, 9)} <= kinds
+    [unreadable] = [one for one in report.findings if one.kind == api.FINDING_KIND_UNREADABLE]
     assert unreadable.severity == api.FINDING_SEVERITY_FAULT
     page = await auditor.ReadEvents(api.ReadEventsRequest(match_id=match_id))
     assert [one.version for one in page.records if not one.HasField("record")] == [9]
@@ -282,7 +270,7 @@ async def test_payouts_that_were_changed_are_named(
     )
     _, [faulty], summary = await verified(auditor)
     assert faulty.match_id == match_id
-    assert "payout" in {one.kind for one in faulty.findings}
+    assert api.FINDING_KIND_PAYOUT in {one.kind for one in faulty.findings}
     assert summary.matches_with_faults == 1
     assert not summary.ledger.ok
     assert summary.ledger.wrong_accounts

@@ -13,6 +13,7 @@ from grpc import aio
 
 from domain.audit import audit
 from durak.v1 import dispute_service_pb2 as api
+from durak.v1.audit_service_pb2 import FindingKind
 from durak.v1.dispute_service_pb2_grpc import DisputeServiceStub
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import OUTCOME_PLAYED_OUT
@@ -271,8 +272,8 @@ async def test_the_evidence_names_the_clause_that_a_forged_record_breaks(
     evidence = (await court.get(court.auditor, dispute)).evidence
     assert not evidence.verdict.ok
     found = {finding.kind for finding in evidence.verdict.findings}
-    assert "chain" in found
-    assert found & {"card_not_held", "beat"}
+    assert FindingKind.FINDING_KIND_CHAIN in found
+    assert found & {FindingKind.FINDING_KIND_CARD_NOT_HELD, FindingKind.FINDING_KIND_BEAT}
     assert evidence.before.view.version == record.version - 1
     assert not evidence.HasField("after")  # no table follows from it
 
@@ -291,7 +292,8 @@ async def test_the_evidence_of_a_payout_is_the_end_and_the_coins(
     assert evidence.after.view.version == len(PLAYED.records)
     assert not evidence.verdict.ok
     assert "R12.3" in evidence.verdict.clauses
-    assert {"payout", "escrow"} <= {finding.kind for finding in evidence.verdict.findings}
+    kinds = {finding.kind for finding in evidence.verdict.findings}
+    assert {FindingKind.FINDING_KIND_PAYOUT, FindingKind.FINDING_KIND_ESCROW} <= kinds
     [payout] = [
         entry
         for entry in evidence.ledger

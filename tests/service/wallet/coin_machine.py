@@ -25,7 +25,7 @@ from eventstore import Limits as StoreLimits
 from eventstore.errors import StoreError, StoreUnavailable
 from eventstore.ledger.transfers import TransferKind
 from service.config import Config
-from tests.service.playing import Clock, Player, Replica, easy_move, reason_of
+from tests.service.playing import Clock, Player, Replica, easy_move, reason_of, without_server_time
 from tests.service.wire import Wire, wire_to_database
 
 OPENING = 1000
@@ -164,7 +164,9 @@ class House:
         player = await self._player(at, request.player)
         for _ in range(tries):
             try:
-                view = (await player.call(request.method, request.message)).view
+                view = without_server_time(
+                    (await player.call(request.method, request.message)).view
+                )
             except aio.AioRpcError as error:
                 if error.code() is grpc.StatusCode.UNAVAILABLE or is_contention(error):
                     continue

@@ -1,12 +1,16 @@
-"""Disputes: who may open one, rule on it and decide on its corrections; a fold over its records.
+"""Disputes: who may open one, rule on it, and decide on its corrections.
 
-What is complained of, and the evidence, is for people to judge. Nothing here reads a card.
+A dispute is folded from its own stream of records, like a match. People judge the complaint and the
+evidence; nothing here reads a card.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
+from uuid import UUID
+
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from domain.match.fold import CorruptLogError
 from domain.match.refusal import FieldFault, Refusal
@@ -19,7 +23,6 @@ from durak.v1.dispute_service_pb2 import (
     DISPUTE_STATUS_UNSPECIFIED,
     DISPUTE_STATUS_UPHELD,
     RULING_UPHELD,
-    Correction,
     CorrectionDecided,
     DisputeEvent,
     DisputeOpened,
@@ -33,21 +36,21 @@ MICROSECONDS: Final = 1_000_000
 
 
 class MatchFacts(NamedTuple):
-    """What a dispute needs to know of its match; known also of a log that makes no match."""
+    """The facts of a match that disputes depend on. A log that cannot be folded has them too."""
 
     head_version: int
     sitting: frozenset[str]
-    """The players who have a seat now."""
+    """The players who have a seat."""
     ever_sat: frozenset[str]
-    """And those who gave theirs up."""
+    """The players who have or had a seat."""
     is_dealt: bool
-    """Seats can no longer be taken: the cards are dealt, or the table was closed."""
+    """True once no seat can be taken: the cards are dealt, or the table is closed."""
     ended_us: int | None
     stake_coins: int
 
 
 def facts_of(records: Iterable[Record]) -> MatchFacts:
-    """The facts of a match, from its records in order; those that cannot be read are left out."""
+    """Return the facts of a match from its readable records, in order."""
     seats: dict[int, str] = {}
     ever_sat: set[str] = set()
     head, stake, is_dealt = 0, 0, False
@@ -66,14 +69,27 @@ def facts_of(records: Iterable[Record]) -> MatchFacts:
             case "dealt":
                 is_dealt = True
             case "finished":
-                is_dealt, ended_us = True, record.event_time.ToMicroseconds()
+                is_dealt, ended_us = True, _microseconds(record.event_time)
     sitting = frozenset(seats.values())
     return MatchFacts(head, sitting, frozenset(ever_sat), is_dealt, ended_us, stake)
 
 
+def _microseconds(time: Timestamp) -> int:
+    """Return a time in microseconds since the epoch; 0 for one before it, in a corrupt record."""
+    return max(0, time.seconds * MICROSECONDS + time.nanos // 1000)
+
+
+def _valid_microseconds(time: Timestamp) -> int:
+    """Return a time in microseconds since the epoch. Raises CorruptLogError."""
+    try:
+        return time.ToMicroseconds()
+    except ValueError as error:
+        raise CorruptLogError("an invalid time") from error
+
+
 @dataclass(slots=True)
 class Dispute:
-    """The state of one dispute. `requests`: the record that each request id made."""
+    """The state of one dispute; version 0 before it is opened."""
 
     dispute_id: bytes = b""
     version: int = 0
@@ -85,70 +101,146 @@ class Dispute:
     ruled: DisputeRuled | None = None
     ruled_by: str = ""
     requests: dict[bytes, DisputeRecord] = field(default_factory=dict)
+    """By request id, the record that the request made."""
 
     def apply(self, record: DisputeRecord) -> None:
-        """Take in the next record. Raises CorruptLogError for one that cannot be the next."""
+        """Fold the next record. Raises CorruptLogError if it cannot be the next one."""
         kind = record.event.WhichOneof("kind")
-        time_us = record.event_time.ToMicroseconds()
+        time_us = _valid_microseconds(record.event_time)
         is_first = self.version == 0
         if record.version != self.version + 1 or time_us < self.time_us:
-            raise CorruptLogError(f"version {record.version} after {self.version}")
-        if is_first != (kind == "opened") or (
-            record.dispute_id != self.dispute_id and not is_first
-        ):
+            raise CorruptLogError(f"version {record.version} follows version {self.version}")
+        is_foreign = not is_first and record.dispute_id != self.dispute_id
+        if is_first != (kind == "opened") or is_foreign:
             raise CorruptLogError(f"{kind} at version {record.version} of a dispute")
         self.dispute_id, self.version, self.time_us = record.dispute_id, record.version, time_us
         self.requests[record.request_id] = record
         match kind:
             case "opened":
-                self.opened_us, self.opened_by = time_us, record.actor_id
-                self.complaint = record.event.opened
-                self.status = DISPUTE_STATUS_OPEN
+                self._open(record, time_us)
             case "ruled":
                 self._rule(record)
             case "correction_decided":
                 self._decide_correction(record.event.correction_decided)
             case _:
-                raise CorruptLogError("a kind of event that is not known")
+                raise CorruptLogError("an event of an unknown kind")
+
+    def _open(self, record: DisputeRecord, time_us: int) -> None:
+        complaint = record.event.opened
+        try:
+            UUID(complaint.match_id)
+        except ValueError as error:
+            raise CorruptLogError("a complaint about no match") from error
+        self.opened_us, self.opened_by = time_us, record.actor_id
+        self.complaint = complaint
+        self.status = DISPUTE_STATUS_OPEN
 
     def _rule(self, record: DisputeRecord) -> None:
         if self.status != DISPUTE_STATUS_OPEN:
             raise CorruptLogError("a ruling on a dispute that is not open")
         self.ruled, self.ruled_by = record.event.ruled, record.actor_id
+        has_corrections = bool(self.ruled.corrections)
         self.status = (
-            DISPUTE_STATUS_CORRECTION_PENDING if self.ruled.corrections else _outcome(self.ruled)
+            DISPUTE_STATUS_CORRECTION_PENDING if has_corrections else _final_status(self.ruled)
         )
 
     def _decide_correction(self, decided: CorrectionDecided) -> None:
         if self.status != DISPUTE_STATUS_CORRECTION_PENDING or self.ruled is None:
-            raise CorruptLogError("a decision where no correction is pending")
+            raise CorruptLogError("a decision while no correction is pending")
         if decided.decision == CORRECTION_DECISION_APPROVED:
-            self.status = _outcome(self.ruled)
+            self.status = _final_status(self.ruled)
         else:
             self.status, self.ruled, self.ruled_by = DISPUTE_STATUS_OPEN, None, ""
 
+    def corrections(self) -> dict[str, int]:
+        """Return the coins by player that the ruling moves: positive are given, negative taken."""
+        corrections = () if self.ruled is None else self.ruled.corrections
+        return {correction.player_id: correction.coins for correction in corrections}
 
-def _outcome(ruled: DisputeRuled) -> DisputeStatus.ValueType:
+
+def _final_status(ruled: DisputeRuled) -> DisputeStatus.ValueType:
     return DISPUTE_STATUS_UPHELD if ruled.ruling == RULING_UPHELD else DISPUTE_STATUS_REJECTED
 
 
 def fold_dispute(records: Iterable[DisputeRecord]) -> Dispute:
-    """A dispute from its records. Raises CorruptLogError."""
+    """Return a dispute from its records. Raises CorruptLogError."""
     dispute = Dispute()
     for record in records:
         dispute.apply(record)
     return dispute
 
 
-# --- what somebody wants to do; each gives the event, or why not ----------------------------------
-
-Decision = DisputeEvent | Refusal
+# --- commands ------------------------------------------------------------------------------------
 
 
-def open_dispute(
-    match: MatchFacts, player_id: str, opened: DisputeOpened, now_us: int, window_seconds: int
-) -> Decision:
-    """A player complains of a match, at most `window_seconds` after its end."""
+class OpenDispute(NamedTuple):
+    """A player complains about a match, at most `window_seconds` after its end."""
+
+    opened: DisputeOpened
+    now_us: int
+    window_seconds: int
+
+    def event(self) -> DisputeEvent:
+        """Return the event that the command makes if it is not refused."""
+        return DisputeEvent(opened=self.opened)
+
+
+class Rule(NamedTuple):
+    """An auditor rules on a dispute. The ruling can propose corrections of coins."""
+
+    ruled: DisputeRuled
+
+    def event(self) -> DisputeEvent:
+        """Return the event that the command makes if it is not refused."""
+        return DisputeEvent(ruled=self.ruled)
+
+
+class DecideCorrection(NamedTuple):
+    """An operator approves or declines the corrections of a ruling."""
+
+    decided: CorrectionDecided
+
+    def event(self) -> DisputeEvent:
+        """Return the event that the command makes if it is not refused."""
+        return DisputeEvent(correction_decided=self.decided)
+
+
+Command = OpenDispute | Rule | DecideCorrection
+
+
+def decide(
+    dispute: Dispute, match: MatchFacts, actor_id: str, command: Command
+) -> DisputeEvent | Refusal:
+    """Return the event that a command makes, or why it is refused. Changes nothing.
+
+    Args:
+        dispute: the dispute as it is now.
+        match: the facts of the match that it is about.
+        actor_id: the player, auditor or operator who gives the command.
+        command: the command.
+    """
+    refusal = _refusal(dispute, match, actor_id, command)
+    return command.event() if refusal is None else refusal
+
+
+def _refusal(
+    dispute: Dispute, match: MatchFacts, actor_id: str, command: Command
+) -> Refusal | None:
+    match command:
+        case OpenDispute():
+            return _refuse_opening(dispute, match, actor_id, command)
+        case Rule():
+            return _refuse_ruling(dispute, match, actor_id, command.ruled)
+        case DecideCorrection():
+            return _refuse_decision(dispute, match, actor_id)
+
+
+def _refuse_opening(
+    dispute: Dispute, match: MatchFacts, player_id: str, command: OpenDispute
+) -> Refusal | None:
+    opened = command.opened
+    if dispute.version:
+        return Refusal(reasons.ERROR_REASON_REQUEST_ID_REUSED)
     if player_id not in match.sitting:
         return Refusal(reasons.ERROR_REASON_NOT_SEATED)
     if not match.is_dealt:
@@ -162,50 +254,34 @@ def open_dispute(
         head = str(match.head_version)
         return Refusal(reasons.ERROR_REASON_VERSION_BEYOND_HEAD, metadata={"head_version": head})
     if match.ended_us is not None:
-        until_us = match.ended_us + window_seconds * MICROSECONDS
-        if now_us > until_us:
+        until_us = match.ended_us + command.window_seconds * MICROSECONDS
+        if command.now_us > until_us:
             until = datetime.fromtimestamp(until_us // MICROSECONDS, UTC).isoformat()
             return Refusal(reasons.ERROR_REASON_DISPUTE_TOO_LATE, metadata={"until": until})
-    return DisputeEvent(opened=opened)
+    return None
 
 
-def rule(dispute: Dispute, match: MatchFacts, auditor_id: str, ruled: DisputeRuled) -> Decision:
-    """An auditor rules once the match has ended, and may propose how coins are put right."""
+def _refuse_ruling(
+    dispute: Dispute, match: MatchFacts, auditor_id: str, ruled: DisputeRuled
+) -> Refusal | None:
     if auditor_id in match.ever_sat:
         return Refusal(reasons.ERROR_REASON_OWN_MATCH)
-    if match.ended_us is None:  # or a player would learn of cheats (R11.2) and hands before the end
+    if match.ended_us is None:  # or a player learns of cheats (R11.2) and hands before the end
         return Refusal(reasons.ERROR_REASON_MATCH_NOT_ENDED)
     if dispute.status != DISPUTE_STATUS_OPEN:
         return Refusal(reasons.ERROR_REASON_DISPUTE_NOT_OPEN)
     if ruled.corrections:
         if not match.stake_coins:
             return Refusal(reasons.ERROR_REASON_NO_STAKE)
-        faults = _faults(ruled, ruled.corrections, match)
+        faults = _correction_faults(ruled, match)
         if faults:
             return Refusal(reasons.ERROR_REASON_CORRECTION_UNBALANCED, fields=faults)
-    return DisputeEvent(ruled=ruled)
+    return None
 
 
-def decide_correction(
-    dispute: Dispute, match: MatchFacts, operator_id: str, decided: CorrectionDecided
-) -> Decision:
-    """Return the event for an operator's decision on the corrections of a ruling.
-
-    The operator is neither the auditor who ruled nor anybody who ever sat at the match.
-    """
-    if operator_id in match.ever_sat:
-        return Refusal(reasons.ERROR_REASON_OWN_MATCH)
-    if dispute.status != DISPUTE_STATUS_CORRECTION_PENDING:
-        return Refusal(reasons.ERROR_REASON_CORRECTION_NOT_PENDING)
-    if operator_id == dispute.ruled_by:
-        return Refusal(reasons.ERROR_REASON_OWN_RULING)
-    return DisputeEvent(correction_decided=decided)
-
-
-def _faults(
-    ruled: DisputeRuled, corrections: Sequence[Correction], match: MatchFacts
-) -> tuple[FieldFault, ...]:
+def _correction_faults(ruled: DisputeRuled, match: MatchFacts) -> tuple[FieldFault, ...]:
     faults = []
+    corrections = ruled.corrections
     players = [correction.player_id for correction in corrections]
     if ruled.ruling != RULING_UPHELD:
         faults.append(FieldFault("corrections", "only where the complaint is upheld"))
@@ -219,3 +295,14 @@ def _faults(
         if not correction.coins:
             faults.append(FieldFault(f"corrections[{at}].coins", "is required"))
     return tuple(faults)
+
+
+def _refuse_decision(dispute: Dispute, match: MatchFacts, operator_id: str) -> Refusal | None:
+    """The operator is neither the auditor who ruled nor a player who ever sat at the match."""
+    if operator_id in match.ever_sat:
+        return Refusal(reasons.ERROR_REASON_OWN_MATCH)
+    if dispute.status != DISPUTE_STATUS_CORRECTION_PENDING:
+        return Refusal(reasons.ERROR_REASON_CORRECTION_NOT_PENDING)
+    if operator_id == dispute.ruled_by:
+        return Refusal(reasons.ERROR_REASON_OWN_RULING)
+    return None

@@ -105,7 +105,7 @@ def rate(
     Args:
         finished: the end of a match that `is_rated`.
         seats: the occupant of each seat.
-        before: the ratings before the match, without players who have none yet.
+        before: the ratings before the match. New players are missing.
         day: the day on which the match ended, in days since 1970-01-01 (UTC).
         settings: the settings of the rating.
     """

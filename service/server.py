@@ -1,19 +1,24 @@
-"""The composition root: builds the service, starts it, and stops it in good order.
+"""The composition root: builds every part of the service and connects them.
 
     async with running(config) as server:
         aio.insecure_channel(server.address)
 
-Stopping: the readiness goes first; watches and sessions end with DRAINING and new calls are refused
-with it; running commands get `drain_seconds_max`; then the port closes, what is being stored is
-finished, the store and the embedded Postgres are let go of, and the last traces are sent.
+When the block ends, the service stops in this order: it reports that it is not ready; watches and
+sessions end with DRAINING, and new calls are refused with it; running commands get
+`drain_seconds_max`; the port closes; what is being stored is finished; the store and the embedded
+Postgres are closed; the last traces are sent.
 """
 
 import asyncio
-import gc
-import signal
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    suppress,
+)
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 from grpc import aio
@@ -37,15 +42,30 @@ from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EmbeddedPostgres, EventStore, migrate
-from eventstore.errors import EmbeddedPostgresError, StoreUnavailable
 from service.audit.servicer import AuditService
+from service.automation.bots import BotRunner
+from service.automation.clock import Clock
+from service.automation.histories import Histories
 from service.checkpoints import signing_keys
 from service.checkpoints.checkpointer import Checkpointer
 from service.checkpoints.signing_keys import NoteKeyError
 from service.config import Config
 from service.disputes.servicer import DisputeService
-from service.engine import Engine
+from service.lifecycle import (
+    background,
+    drain,
+    matches_running,
+    readiness,
+    relax_collector,
+    stop_requested,
+)
+from service.matches.commands import Commands
+from service.matches.context import Context
+from service.matches.live_matches import LiveMatches
+from service.matches.review import Reviews
+from service.matches.servicer import MatchService
 from service.matches.servicer import add_to_server as add_match_service
+from service.matches.table_quota import TableQuota
 from service.practice.puzzles import Puzzles
 from service.practice.servicer import PracticeService
 from service.practice.texts import PracticeTexts
@@ -55,14 +75,16 @@ from service.rpc.errors import FailedCalls
 from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
+from service.rpc.port import channel_options, listen
 from service.rpc.telemetry import Telemetry, open_telemetry
-from service.rpc.tls import server_credentials
 from service.rpc.token_keys import DevelopmentKey, KeySet
 from service.rules.rule_sheets import RuleSheets
 from service.rules.servicer import RulesService
 from service.standings.scorekeeper import Scorekeeper
 from service.standings.servicer import StandingsService
+from service.times import Now, system_now_us
 from service.wallet.servicer import WalletService
+from service.workers.pool import WorkerPool
 
 SERVICES = tuple(
     service.full_name
@@ -77,16 +99,9 @@ SERVICES = tuple(
     )
     for service in file.DESCRIPTOR.services_by_name.values()
 )
-"""The full names of the services of the contract that are served."""
-
-_CLOSE_SECONDS = 1.0
-"""How long the last answers may take to leave when the port closes."""
+"""The full names of all services of the contract."""
 
 _log = structlog.get_logger(__name__)
-
-
-class StartError(Exception):
-    """The service cannot start as configured; the text says what to mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +111,51 @@ class Running:
     config: Config
     address: str
     development_key: DevelopmentKey | None
-    """What tokens are verified with, where no JWKS is configured."""
+    """The key that verifies tokens, if no JWKS is configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The parts that run the matches of a process."""
+
+    matches: LiveMatches
+    commands: Commands
+    workers: WorkerPool
+    histories: Histories
+    bots: BotRunner
+    clock: Clock
+    servicer: MatchService
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Return a context manager that runs the clock and the bots during its block."""
+        return matches_running(self.matches, self.clock, self.bots, self.workers)
+
+
+def build_engine(
+    store: EventStore,
+    config: Config,
+    limits: Limits,
+    failed_calls: FailedCalls,
+    now_us: Now = system_now_us,
+) -> Engine:
+    """Build the engine of a process. Call it in a running event loop."""
+    quota = TableQuota(store, config.caller_tables_max)
+    context = Context(store, config, now_us, quota, asyncio.get_running_loop())
+    matches = LiveMatches(context)
+    commands = Commands(matches, limits)
+    workers = WorkerPool(config.worker_processes, config.worker_tasks_max)
+    histories = Histories()
+    bots = BotRunner(matches, histories, workers)
+    clock = Clock(matches, bots)
+    context.change_listeners.extend((clock.changed, histories.changed, bots.changed))
+    context.eviction_listeners.extend((clock.evicted, histories.evicted))
+    servicer = MatchService(matches, commands, Reviews(matches, workers), limits, failed_calls)
+    return Engine(matches, commands, workers, histories, bots, clock, servicer)
 
 
 @asynccontextmanager
 async def running(config: Config) -> AsyncIterator[Running]:
-    """A service that takes calls as long as the block runs.
+    """Run a service that takes calls during the block.
 
     Raises StartError, KeySetError, StoreError, or EmbeddedPostgresError.
     """
@@ -111,12 +165,10 @@ async def running(config: Config) -> AsyncIterator[Running]:
         keys = await _keys(config)
         dsn, postgres = await _database(config, stack)
         store = await stack.enter_async_context(await EventStore.open(dsn))
-
         limits = Limits(config)
         failed_calls = FailedCalls()
-        telemetry.observe(limits, failed_calls)
-        engine = Engine(store, config, limits, failed_calls)
-        engine.observe(telemetry)
+        engine = build_engine(store, config, limits, failed_calls)
+        health = Health(SERVICES)
         interceptor = Interceptor(
             _authenticator(config, keys),
             limits,
@@ -125,38 +177,62 @@ async def running(config: Config) -> AsyncIterator[Running]:
             session_grace_seconds=config.session_grace_seconds,
             log_calls=config.log_level == "debug",
         )
-        health = Health(SERVICES)
-        telemetry.gauge("durak.ready", lambda: health.is_ready, "1 while the service takes calls.")
-        server = aio.server(interceptors=[interceptor], options=_options(config))
-        add_match_service(engine.servicer, server)
-        audits = AuditService(store, config.audit_processes)
-        add_AuditServiceServicer_to_server(audits, server)
-        add_DisputeServiceServicer_to_server(DisputeService(store, config), server)
-        add_WalletServiceServicer_to_server(WalletService(store.ledger, config), server)
-        ratings = StandingsService(store.standings, engine.matches, config)
-        add_StandingsServiceServicer_to_server(ratings, server)
-        add_public_services(config, server)
-        add_HealthServicer_to_server(health, server)
-        health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
-        reflection.enable_server_reflection(
-            (*SERVICES, health_name, reflection.SERVICE_NAME), server
-        )
-        port = _listen(server, config)
+        server = aio.server(interceptors=[interceptor], options=channel_options(config))
+        _add_services(server, store, config, engine)
+        _add_health_and_reflection(server, health)
+        port = listen(server, config)
+        checkpointer = await _checkpointer(store, config)
+        telemetry.observe(limits, failed_calls)
+        _observe(telemetry, engine, checkpointer, health)
 
-        engine.start()
-        stack.push_async_callback(engine.stop)
+        await stack.enter_async_context(engine.running())
         await server.start()
-        stack.push_async_callback(_drain, server, interceptor, health, config.drain_seconds_max)
-        await stack.enter_async_context(_checkpoints(store, config, telemetry))
+        stack.push_async_callback(drain, server, interceptor, health, config.drain_seconds_max)
+        await stack.enter_async_context(background(checkpointer.run(), "checkpointer"))
         scorekeeper = Scorekeeper(store, config)
-        await stack.enter_async_context(_working(scorekeeper.run(), "standings"))
-        await stack.enter_async_context(_readiness(store, postgres, health, config))
+        await stack.enter_async_context(background(scorekeeper.run(), "standings"))
+        interval_seconds = config.readiness_interval_seconds
+        await stack.enter_async_context(readiness(store, postgres, health, interval_seconds))
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)
 
 
+def _add_services(server: aio.Server, store: EventStore, config: Config, engine: Engine) -> None:
+    add_match_service(engine.servicer, server)
+    audits = AuditService(store, config.audit_processes)
+    add_AuditServiceServicer_to_server(audits, server)
+    add_DisputeServiceServicer_to_server(DisputeService(store, config), server)
+    add_WalletServiceServicer_to_server(WalletService(store.ledger, config), server)
+    standings = StandingsService(store.standings, engine.matches, config)
+    add_StandingsServiceServicer_to_server(standings, server)
+    add_public_services(config, server)
+
+
+def _add_health_and_reflection(server: aio.Server, health: Health) -> None:
+    add_HealthServicer_to_server(health, server)
+    health_name = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
+    names = (*SERVICES, health_name, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(names, server)
+
+
+def _observe(
+    telemetry: Telemetry, engine: Engine, checkpointer: Checkpointer, health: Health
+) -> None:
+    """Report the numbers that the parts of the service count anyway."""
+    counters = engine.matches.context.counters
+    for name in counters.__slots__:
+        telemetry.counter(f"durak.{name}", partial(getattr, counters, name))
+    telemetry.gauge("durak.matches.live", lambda: len(engine.matches), "Matches held in memory.")
+    telemetry.gauge("durak.ready", lambda: health.is_ready, "1 while the service takes calls.")
+    telemetry.gauge(
+        "durak.checkpoints.failing",
+        lambda: checkpointer.is_failing,
+        "1 while ended matches cannot be put into the tree, signed and published.",
+    )
+
+
 def add_public_services(config: Config, server: aio.Server) -> None:
-    """What anyone may call without a token; each address has one allowance for all of it."""
+    """Add the services that need no token. Each network address has one rate for all of them."""
     public_calls = PublicCalls(config)
     sheets = RuleSheets(
         idle_limit_seconds=config.idle_limit_seconds, remembered=config.rule_sheets_remembered_max
@@ -167,32 +243,12 @@ def add_public_services(config: Config, server: aio.Server) -> None:
     add_PracticeServiceServicer_to_server(practice, server)
 
 
-def relax_collector() -> None:
-    """Let Python's collector look at what is made from now on, and more rarely than usual.
-
-    Live matches are many small objects that last: with its usual thresholds it goes through all of
-    them again and again, which took a third of a busy server's time.
-    """
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
-
-
 async def serve_forever(config: Config, started: Callable[[Running], None]) -> None:
     """Run the service until SIGTERM or SIGINT; a second one ends the process at once.
 
-    `started` is called once it takes calls. Raises what `running` raises.
+    `started` is called when it takes calls. Raises what `running` raises.
     """
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    signals = (signal.SIGTERM, signal.SIGINT)
-
-    def ask_to_stop() -> None:
-        stop.set()
-        for number in signals:
-            loop.remove_signal_handler(number)
-
-    for number in signals:
-        loop.add_signal_handler(number, ask_to_stop)
+    stop = stop_requested()
     relax_collector()
     async with running(config) as server:
         _log.info("started", address=server.address, tls=config.tls_key is not None)
@@ -226,7 +282,7 @@ def _authenticator(config: Config, keys: KeySource) -> Authenticator:
 
 
 async def _database(config: Config, stack: AsyncExitStack) -> tuple[str, EmbeddedPostgres | None]:
-    """The address of the database, and the embedded Postgres if it is the one."""
+    """Return the address of the database, and the embedded Postgres if none is configured."""
     if config.database_url is not None:
         return config.database_url.get_secret_value(), None
     postgres = EmbeddedPostgres(config.data_dir / "postgres")
@@ -236,119 +292,9 @@ async def _database(config: Config, stack: AsyncExitStack) -> tuple[str, Embedde
     return postgres.app_dsn(), postgres
 
 
-def _options(config: Config) -> list[tuple[str, int]]:
-    """Channel arguments; see grpc/impl/channel_arg_names.h."""
-    return [
-        ("grpc.max_receive_message_length", config.receive_bytes_max),
-        ("grpc.max_metadata_size", config.metadata_bytes_max),
-        ("grpc.absolute_max_metadata_size", config.metadata_bytes_max),
-        ("grpc.max_concurrent_streams", config.connection_streams_max),
-        ("grpc.keepalive_time_ms", _milliseconds(config.keepalive_interval_seconds)),
-        ("grpc.keepalive_timeout_ms", _milliseconds(config.keepalive_timeout_seconds)),
-        ("grpc.keepalive_permit_without_calls", 1),
-        (
-            "grpc.http2.min_recv_ping_interval_without_data_ms",
-            _milliseconds(config.client_ping_interval_seconds_min),
-        ),
-        # Windows stay at 64 KiB. Grown to the speed of the line, each session that we have stopped
-        # reading could make us keep more than 10 MB.
-        ("grpc.http2.bdp_probe", 0),
-        ("grpc.so_reuseport", 0),  # a port that is taken is an error, not a second server
-    ]
-
-
-def _milliseconds(seconds: float) -> int:
-    return round(seconds * 1_000)
-
-
-def _listen(server: aio.Server, config: Config) -> int:
-    """Open the port, and give its number."""
-    address = f"{config.listen_host}:{config.listen_port}"
-    try:
-        if config.tls_certificate is None or config.tls_key is None:
-            return server.add_insecure_port(address)
-        credentials = server_credentials(config.tls_certificate, config.tls_key)
-        return server.add_secure_port(address, credentials)
-    except OSError as error:
-        raise StartError(f"the certificate or its key cannot be read: {error}") from error
-    except RuntimeError as error:
-        raise StartError(f"{address} cannot be listened on: is the port taken?") from error
-
-
-@asynccontextmanager
-async def _checkpoints(
-    store: EventStore, config: Config, telemetry: Telemetry
-) -> AsyncIterator[None]:
-    """Put ended matches into the tree and sign its head, as long as the block runs."""
+async def _checkpointer(store: EventStore, config: Config) -> Checkpointer:
+    """Build the checkpointer. A service with an embedded Postgres makes its own key."""
     if config.database_url is None and not config.note_key_file.exists():
-        with suppress(NoteKeyError):  # another process of the same folder has made it just now
+        with suppress(NoteKeyError):  # another process of the same folder has just made it
             await asyncio.to_thread(signing_keys.make, config.note_key_file, "durak.local")
-    checkpointer = Checkpointer(store, config)
-    telemetry.gauge(
-        "durak.checkpoints.failing",
-        lambda: checkpointer.is_failing,
-        "1 while ended matches cannot be put into the tree, signed and published.",
-    )
-    async with _working(checkpointer.run(), "checkpointer"):
-        yield
-
-
-@asynccontextmanager
-async def _readiness(
-    store: EventStore, postgres: EmbeddedPostgres | None, health: Health, config: Config
-) -> AsyncIterator[None]:
-    """Keep the readiness in step with the database, as long as the block runs.
-
-    An embedded Postgres that has died is started again: nobody else would.
-    """
-
-    async def follow() -> None:
-        while True:
-            await asyncio.sleep(config.readiness_interval_seconds)
-            try:
-                async with asyncio.timeout(config.readiness_interval_seconds):
-                    await store.ping()
-            except (StoreUnavailable, TimeoutError) as error:
-                _log.warning("not ready", error=type(error).__name__)
-                health.set_ready(False)
-                if postgres is not None:
-                    try:
-                        await asyncio.to_thread(postgres.start)
-                    except EmbeddedPostgresError as trouble:
-                        _log.error("postgres does not start", error=str(trouble))
-            else:
-                health.set_ready(True)
-
-    health.set_ready(True)  # the store was opened just now
-    async with _working(follow(), "readiness"):
-        yield
-
-
-@asynccontextmanager
-async def _working(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
-    """Do endless work beside the block."""
-    task = asyncio.create_task(work, name=name)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-async def _drain(
-    server: aio.Server, interceptor: Interceptor, health: Health, limit_seconds: float
-) -> None:
-    """Stop taking calls, and let those that run finish."""
-    health.set_ready(False)
-    interceptor.drain()
-    try:
-        async with asyncio.timeout(limit_seconds):
-            await interceptor.limits.idle()
-    except TimeoutError:
-        _log.warning("calls cut off", calls=interceptor.limits.calls)
-    with suppress(TimeoutError):  # who does not read is not waited for
-        async with asyncio.timeout(_CLOSE_SECONDS):
-            await health.wait_until_sent()
-    interceptor.end_public_streams()
-    await server.stop(_CLOSE_SECONDS)
+    return Checkpointer(store, config)

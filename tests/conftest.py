@@ -22,7 +22,7 @@ import asyncpg
 import pytest
 
 from eventstore import EmbeddedPostgres, EventStore, migrate
-from service.server import relax_collector
+from service.lifecycle import relax_collector
 
 FOLDER_VARIABLE = "DURAK_TEST_POSTGRES_FOLDER"
 TEMPLATE = "durak_test_template"

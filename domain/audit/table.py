@@ -66,7 +66,7 @@ class Table:
         self.tricky: bool = settings.tricky
         self.turn_us: int = settings.turn_timer_seconds * 1_000_000
         self.idle_us: int = opened.idle_limit_seconds * 1_000_000
-        self.stake: int = settings.stake_coins
+        self.stake: int = min(max(0, settings.stake_coins), STAKE_COINS_MAX)
         self.owner_id: str = opened.owner_id
         self.is_rematch: bool = bool(opened.rematch_of)
         self.reserved_for: tuple[str, ...] = tuple(opened.reserved_for)

@@ -149,7 +149,7 @@ class PhasePolicy:
         return plan
 
     def _beat(self, hand: Packed, unbeaten: Sequence[Packed], ranks: Packed) -> tuple[Plan, float]:
-        """Return a plan that beats everything and its value. The plan is empty if there is none.
+        """Return a plan that beats everything, and its value. The plan is empty if there is no way.
 
         The strongest attack cards are beaten first. Cards of ranks on the table are preferred.
         """

@@ -94,7 +94,7 @@ class Search:
         """Check the last answer. Raises HorizonReached if it is not final; here it always is."""
 
     def widen(self) -> bool:
-        """Widen the search horizon. Return False if it cannot be wider; here there is none."""
+        """Widen the search horizon. Return False if it cannot be wider, as always here."""
         return False
 
     # Bout start and end

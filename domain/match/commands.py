@@ -1,7 +1,7 @@
 """Commands: what an actor asks of a match, as plain values.
 
-A command holds everything that deciding it needs besides the match and the actor, so deciding it
-again on the same state gives the same events.
+A command holds everything that deciding it needs except the match and the actor. Deciding it again
+on the same state therefore gives the same events.
 """
 
 from typing import Final, NamedTuple, TypeAlias

@@ -25,7 +25,7 @@ from durak.v1.events_pb2 import (
 
 
 class MatchResult(NamedTuple):
-    """The end of a match. ``durak`` and ``leaver`` are seats, -1 if there is none."""
+    """The end of a match. ``durak`` and ``leaver`` are seats, or -1 for no seat."""
 
     outcome: Outcome.ValueType
     durak: int = -1

@@ -32,7 +32,7 @@ OPENING_ATTACK_CARDS_MAX: Final = 5  # R4.3
 BOUTS_WITHOUT_DISCARD_MAX: Final = 50  # R9.5
 TIMEOUTS_IN_A_ROW_MAX: Final = 3  # R10.3
 NOBODY: Final = -1
-"""In the place of a seat: there is none."""
+"""Used instead of a seat number for no seat."""
 
 
 class Due(IntEnum):

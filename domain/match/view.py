@@ -149,7 +149,7 @@ def redact(event: Event, viewer: Viewer, trump_card: Card) -> Event:
     """Return an event as ``viewer`` may see it, or the event itself if it has no secrets.
 
     ``trump_card`` is the card that showed the trump suit, 0 before the deal. Everyone may see it
-    wherever it goes.
+    in any hand.
     """
     kind = event.WhichOneof("kind")
     if kind == "drew":

@@ -100,7 +100,7 @@ class _Line:
         self._position: Position | Terminal = started.position
 
     def make(self, move: EndgameMove) -> list[Record]:
-        """Make a move of the seat to move and return its records. WAIT has none."""
+        """Make a move of the seat to move and return its records. WAIT makes no record."""
         assert isinstance(self._position, Position)
         seat = self._position.seat_to_move
         self._position = apply_move(self._position, move)

@@ -1,4 +1,4 @@
-"""The payouts of many matches, judged in processes: progress, faults as found, a summary."""
+"""VerifyPayouts: audits the matches of a time span, then the whole ledger, and streams progress."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -10,11 +10,11 @@ from eventstore import EventStore
 from eventstore.whole_matches import WholeMatch
 from service.audit.ledger_check import ledger_state
 from service.judging.access import check_openable
-from service.judging.judge import Audited, Auditors, Coins
+from service.judging.judge import Audited, AuditPool, MovedCoins
 from service.judging.messages import report_message
 from service.rpc.errors import Refused
 
-_RIGHT_AFTER: Final = timedelta(microseconds=1)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 async def verify_payouts(
@@ -24,28 +24,38 @@ async def verify_payouts(
     before: datetime,
     caller_id: str | None = None,
 ) -> AsyncGenerator[api.VerifyPayoutsResponse, None]:
-    """Judge the matches opened in a span of time, and then the ledger as a whole (R12.8).
+    """Audit the matches opened in a time span, and then the whole ledger (R12.8).
 
-    However many they are, only some pages of them are in memory; what is opened meanwhile is left
-    out, or it would never end where matches are opened faster than they are judged. Of matches that
-    the caller may not open the id alone is told; without a caller all is.
+    Only a few pages of matches are in memory at a time. Matches that are opened during the call are
+    left out: where they are opened faster than judged, it would never end.
+
+    Args:
+        store: the store with the matches.
+        processes: how many processes audit.
+        since: the start of the span, included.
+        before: the end of the span, excluded.
+        caller_id: the auditor; of matches that they may not see open, only the id is sent. None for
+            a caller who may see everything.
+
+    Yields:
+        Progress, each match with faults, and the summary at the end.
     """
     newest = await store.whole_matches.read_last_opened(since, before)
-    before = since if newest is None else newest + _RIGHT_AFTER
+    before = since if newest is None else newest + _MICROSECOND
     total = await store.whole_matches.count_opened(since, before)
     progress = api.VerifyProgress(matches_total=total)
     summary = api.PayoutsSummary()
     yield api.VerifyPayoutsResponse(progress=progress)
     async with (
-        Auditors(processes) as auditors,
-        aclosing(auditors.judge_pages(_pages(store, since, before))) as pages,
+        AuditPool(processes) as pool,
+        aclosing(pool.judge_pages(_pages(store, since, before))) as pages,
     ):
         async for page in pages:
             for audited in page:
-                _add_up(summary, audited.coins)
+                _add_coins(summary, audited.coins)
                 if not audited.report.ok:
                     summary.matches_with_faults += 1
-                    faulty = await _faulty(store, audited, caller_id)
+                    faulty = await _faulty_report(store, audited, caller_id)
                     yield api.VerifyPayoutsResponse(faulty=faulty)
             summary.matches_judged += len(page)
             progress.matches_judged = summary.matches_judged
@@ -61,17 +71,18 @@ async def _pages(
         yield await store.whole_matches.read(ids)
 
 
-async def _faulty(store: EventStore, audited: Audited, caller_id: str | None) -> api.AuditReport:
+async def _faulty_report(
+    store: EventStore, audited: Audited, caller_id: str | None
+) -> api.AuditReport:
     if caller_id is not None:
-        [match] = await store.whole_matches.read([audited.match_id])
         try:
-            check_openable(match, caller_id)
+            await check_openable(store, audited.match_id, caller_id)
         except Refused:
             return api.AuditReport(match_id=str(audited.match_id))
     return report_message(audited.match_id, audited.report)
 
 
-def _add_up(summary: api.PayoutsSummary, coins: Coins) -> None:
+def _add_coins(summary: api.PayoutsSummary, coins: MovedCoins) -> None:
     summary.staked_coins += coins.staked
     summary.refunded_coins += coins.refunded
     summary.paid_coins += coins.paid

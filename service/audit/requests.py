@@ -1,60 +1,76 @@
-"""Checks of the fields of AuditService's requests; see fields.py."""
+"""Check the fields of AuditService's requests. See `service.rpc.validation`."""
 
 from datetime import UTC, datetime
 from typing import Final
+from uuid import UUID
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from durak.v1 import audit_service_pb2 as api
 from service.rpc.validation import Faults
 
-_PAGE_RECORDS: Final = 500
-RECORDS_LIMIT: Final = 1_000
-TREE_SIZE_LIMIT: Final = 2**62
-
+RECORDS_MAX: Final = 1_000
+TREE_SIZE_MAX: Final = 2**62
 TIME_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 TIME_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
-
-_OfMatch = (
-    api.GetStateAtRequest
-    | api.VerifyMatchRequest
-    | api.ExportMatchRequest
-    | api.GetInclusionProofRequest
-)
+_RECORDS_DEFAULT: Final = 500
 
 
-def read_events(request: api.ReadEventsRequest) -> tuple[bytes, int]:
-    """Check the fields; return the match id and the size of the page."""
+def read_events(request: api.ReadEventsRequest) -> tuple[UUID, int]:
+    """Return the match id and the size of the page."""
     faults = Faults()
     match_id = faults.uuid("match_id", request.match_id)
     faults.not_negative("after_version", request.after_version)
-    size = faults.page(request, default=_PAGE_RECORDS, limit=RECORDS_LIMIT)
+    size = faults.page(request, default=_RECORDS_DEFAULT, limit=RECORDS_MAX)
     faults.check()
-    return match_id, size
+    return UUID(bytes=match_id), size
 
 
-def of_match(request: _OfMatch) -> bytes:
-    """The match id; a tree size is checked where there is one."""
+def get_state_at(request: api.GetStateAtRequest) -> UUID:
+    """Return the match id."""
     faults = Faults()
     match_id = faults.uuid("match_id", request.match_id)
-    if isinstance(request, api.GetStateAtRequest) and request.HasField("version"):
+    if request.HasField("version"):
         faults.version("version", request.version)
-    if isinstance(request, api.GetInclusionProofRequest):
-        faults.at_most("tree_size", request.tree_size, TREE_SIZE_LIMIT)
     faults.check()
-    return match_id
+    return UUID(bytes=match_id)
 
 
-def get_checkpoint(request: api.GetCheckpointRequest) -> None:
-    """Check the tree sizes."""
+def of_match(request: api.VerifyMatchRequest | api.ExportMatchRequest) -> UUID:
+    """Return the match id."""
     faults = Faults()
-    faults.at_most("tree_size", request.tree_size, TREE_SIZE_LIMIT)
-    faults.at_most("since_tree_size", request.since_tree_size, TREE_SIZE_LIMIT)
+    match_id = faults.uuid("match_id", request.match_id)
     faults.check()
+    return UUID(bytes=match_id)
+
+
+def get_checkpoint(request: api.GetCheckpointRequest) -> int | None:
+    """Return the tree size of the checkpoint; None for the newest."""
+    faults = Faults()
+    size = _tree_size(faults, request)
+    faults.at_most("since_tree_size", request.since_tree_size, TREE_SIZE_MAX)
+    faults.check()
+    return size
+
+
+def get_inclusion_proof(request: api.GetInclusionProofRequest) -> tuple[UUID, int | None]:
+    """Return the match id, and the tree size of the checkpoint; None for the newest."""
+    faults = Faults()
+    match_id = faults.uuid("match_id", request.match_id)
+    size = _tree_size(faults, request)
+    faults.check()
+    return UUID(bytes=match_id), size
+
+
+def _tree_size(
+    faults: Faults, request: api.GetCheckpointRequest | api.GetInclusionProofRequest
+) -> int | None:
+    faults.at_most("tree_size", request.tree_size, TREE_SIZE_MAX)
+    return request.tree_size if request.HasField("tree_size") else None
 
 
 def verify_payouts(request: api.VerifyPayoutsRequest) -> tuple[datetime, datetime]:
-    """The span of time; open ends are before and after everything."""
+    """Return the start and the end of the time span. Without a limit it is open on that side."""
     faults = Faults()
     since, before = TIME_FIRST, TIME_LAST
     if request.HasField("start_time"):

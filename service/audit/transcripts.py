@@ -1,7 +1,6 @@
-"""Transcripts: a match in one file, with its coins and its place in the signed tree."""
+"""Exports a match as a transcript: one file with its coins and its place in the signed tree."""
 
 from domain.audit.transcript import FORMAT_VERSION
-from domain.transparency import merkle
 from durak.v1.transcript_pb2 import InclusionProof, Transcript, TranscriptRecord
 from eventstore.checkpoints import Checkpoints, Leaf, SignedHead
 from eventstore.whole_matches import WholeMatch
@@ -10,7 +9,10 @@ from service.judging.ledger_entries import entries_of
 
 
 async def export(match: WholeMatch, checkpoints: Checkpoints) -> bytes:
-    """The file. Without a proof where the match is in no checkpoint. Raises TreeBrokenError."""
+    """Return the bytes of the file; without a proof if no checkpoint holds the match.
+
+    Raises TreeBrokenError.
+    """
     transcript = Transcript(
         format_version=FORMAT_VERSION,
         match_id=match.match_id.bytes,
@@ -20,13 +22,13 @@ async def export(match: WholeMatch, checkpoints: Checkpoints) -> bytes:
     head = await checkpoints.read_latest_head()
     leaf = await checkpoints.read_leaf(match.match_id)
     if head is not None and leaf is not None and leaf.leaf_index < head.tree_size:
-        transcript.inclusion.CopyFrom(await inclusion(leaf, head, checkpoints))
+        transcript.inclusion.CopyFrom(await prove_inclusion(leaf, head, checkpoints))
         transcript.checkpoint = head.note
     return transcript.SerializeToString(deterministic=True)
 
 
-async def inclusion(leaf: Leaf, head: SignedHead, checkpoints: Checkpoints) -> InclusionProof:
-    """The proof that a leaf is in the tree of a checkpoint. Raises TreeBrokenError."""
-    hashes = await proofs.inclusion_proof(leaf.leaf_index, head.tree_size, checkpoints.read_nodes)
-    assert all(len(one) == merkle.HASH_SIZE_BYTES for one in hashes)
-    return InclusionProof(leaf_index=leaf.leaf_index, tree_size=head.tree_size, hashes=hashes)
+async def prove_inclusion(leaf: Leaf, head: SignedHead, checkpoints: Checkpoints) -> InclusionProof:
+    """Return the proof that a leaf is in the tree of a checkpoint. Raises TreeBrokenError."""
+    size = head.tree_size
+    hashes = await proofs.inclusion_proof(leaf.leaf_index, size, checkpoints.read_nodes)
+    return InclusionProof(leaf_index=leaf.leaf_index, tree_size=size, hashes=hashes)

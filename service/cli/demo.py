@@ -193,7 +193,7 @@ class Spectator(Client):
 
 
 async def _play(server: Running, settings: Settings) -> tuple[str, list[Client]]:
-    """Play the match. Returns its id, and the clients with what they received."""
+    """Play the match. Returns its id and the clients."""
     channels = [_connect(server.address) for _ in range(len(PLAYERS) + 1)]
     try:
         players = [

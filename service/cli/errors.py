@@ -9,8 +9,8 @@ from eventstore.errors import EmbeddedPostgresError, StoreError, StoreUnavailabl
 from service.checkpoints.signing_keys import NoteKeyError
 from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.exits import EXIT_FAILED, EXIT_MISUSED, EXIT_UNREACHABLE
+from service.rpc.port import StartError
 from service.rpc.token_keys import KeySetError
-from service.server import StartError
 
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 

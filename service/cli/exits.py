@@ -17,7 +17,7 @@ EXIT_INTERRUPTED: Final = 130
 
 
 class CommandError(click.ClickException):
-    """A command cannot do what it was asked to do."""
+    """A command failed with a message for the user."""
 
     exit_code = EXIT_FAILED
 

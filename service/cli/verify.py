@@ -63,7 +63,7 @@ def read_key(key: str) -> str:
 
 
 def verification_lines(found: Verification) -> list[str]:
-    """Return a verification in lines: outcome, match, what is proven and what not, findings."""
+    """Return a verification in lines: outcome, match, proven facts, unproven facts, findings."""
     lines = [f"{found.outcome.upper()}: {_MEANINGS[found.outcome]}"]
     if found.report is not None:
         facts = found.report.facts

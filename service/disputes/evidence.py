@@ -1,6 +1,6 @@
-"""The evidence of a dispute: the table before and after, the event judged anew, and the coins."""
+"""The evidence of a dispute: the table before and after, the event judged again, and the coins."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -14,14 +14,14 @@ from service.judging.judge import judge
 from service.judging.ledger_entries import entries_of
 from service.judging.messages import (
     finding_message,
-    read_record,
+    folded_state,
     record_message,
     report_message,
-    state_at,
 )
+from service.judging.records import readable_record
 from service.rpc.errors import Refused
 
-_CLAUSES: Final = MappingProxyType(
+_CLAUSES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {
         "table_opened": ("R2.1", "R2.2"),
         "seat_taken": ("R3.0", "R12.2"),
@@ -40,11 +40,11 @@ _CLAUSES: Final = MappingProxyType(
         "finished": ("R9.3", "R9.4", "R9.5", "R9.6"),
     }
 )
-"""By kind of event, the clauses that it goes by; those of attacked and took depend on more."""
+"""By kind of event, the clauses that it follows; `attacked` and `took` depend on more."""
 _LEAD: Final = ("R4.1",)
 _THROW_IN: Final = ("R4.3", "R5.1", "R5.2")
 _PAYOUT: Final = ("R12.3", "R12.4", "R12.5", "R12.6")
-_ABOUT_COINS: Final = frozenset(
+_COIN_KINDS: Final = frozenset(
     (
         Kind.OUTCOME,
         Kind.PLACE,
@@ -59,54 +59,50 @@ _ABOUT_COINS: Final = frozenset(
 
 
 def evidence(match: WholeMatch, complaint: api.DisputeOpened) -> api.DisputeEvidence:
-    """All that an auditor needs. States that a corrupt log does not give are left out."""
+    """Return everything that an auditor needs to rule.
+
+    What a corrupt log does not give is left out: a state that cannot be folded, a missing record.
+    """
     is_payout = complaint.WhichOneof("about") == "payout"
-    version = match.records[-1].version if is_payout else complaint.version
+    version = len(match.records) if is_payout else complaint.version
     report = judge(match).report
-    found = api.DisputeEvidence(
+    before, after = _state(match, version - 1), _state(match, version)
+    verdict = (
+        _verdict([one for one in report.findings if one.kind in _COIN_KINDS], _PAYOUT)
+        if is_payout
+        else _verdict_at(report, version, match.records[version - 1 : version], before)
+    )
+    return api.DisputeEvidence(
+        before=before,
         records=map(record_message, _command_of(match.records, version)),
+        after=after,
+        verdict=verdict,
         report=report_message(match.match_id, report),
         ledger=entries_of(match.records, match.transfers),
     )
-    before, after = _state(match, version - 1), _state(match, version)
-    if before is not None:
-        found.before.CopyFrom(before)
-    if after is not None:
-        found.after.CopyFrom(after)
-    verdict = (
-        _verdict(_on_coins(report), _PAYOUT)
-        if is_payout
-        else _verdict_at(report, version, match.records[version - 1], before)
-    )
-    found.verdict.CopyFrom(verdict)
-    return found
 
 
 def _verdict_at(
-    report: AuditReport, version: int, stored: StoredRecord, before: OpenState | None
+    report: AuditReport, version: int, stored: Sequence[StoredRecord], before: OpenState | None
 ) -> api.EventVerdict:
-    record = read_record(stored)
+    record = readable_record(stored[0]) if stored else None
     usual = () if record is None else _usual_clauses(record, before)
     verdict = _verdict([one for one in report.findings if one.version == version], usual)
     for cheat in report.cheats:
         if cheat.version == version:
             verdict.illegal_play = True
-            del verdict.clauses[:]
-            verdict.clauses.extend((cheat.clause, "R11.1"))
+            verdict.clauses[:] = (cheat.clause, "R11.1")
     return verdict
 
 
 def _verdict(findings: Sequence[Finding], usual: Sequence[str]) -> api.EventVerdict:
+    """Return a verdict with the broken clauses, or the usual ones if nothing is broken."""
     broken = [one.clause for one in findings if one.severity is Severity.FAULT]
     return api.EventVerdict(
         ok=not broken,
         clauses=dict.fromkeys(broken) if broken else usual,
         findings=map(finding_message, findings),
     )
-
-
-def _on_coins(report: AuditReport) -> list[Finding]:
-    return [one for one in report.findings if one.kind in _ABOUT_COINS]
 
 
 def _usual_clauses(record: Record, before: OpenState | None) -> Sequence[str]:
@@ -119,18 +115,22 @@ def _usual_clauses(record: Record, before: OpenState | None) -> Sequence[str]:
 
 
 def _state(match: WholeMatch, version: int) -> OpenState | None:
-    if not version:
+    """Return the table at a version, or None if there is none."""
+    if not 0 < version <= len(match.records):
         return None
     try:
-        return state_at(match, version)
+        return folded_state(match.match_id, match.records[:version])
     except Refused:
         return None
 
 
 def _command_of(stored: Sequence[StoredRecord], version: int) -> Sequence[StoredRecord]:
-    """The records around a version that the same command made."""
-    command = _command(stored[version - 1])
-    first = last = version - 1
+    """Return the records of the command that made a version."""
+    at = version - 1
+    if at >= len(stored):
+        return ()
+    command = _command(stored[at])
+    first = last = at
     while first > 0 and _command(stored[first - 1]) == command:
         first -= 1
     while last + 1 < len(stored) and _command(stored[last + 1]) == command:
@@ -139,8 +139,9 @@ def _command_of(stored: Sequence[StoredRecord], version: int) -> Sequence[Stored
 
 
 def _command(stored: StoredRecord) -> object:
-    record = read_record(stored)
+    """Return what the records of one command have in common."""
+    record = readable_record(stored)
     if record is None:
-        return stored.version  # alone
-    time_us = record.event_time.ToMicroseconds()
-    return record.actor_kind, record.actor_id, record.request_id, time_us
+        return stored.version  # a group of its own
+    time = record.event_time
+    return record.actor_kind, record.actor_id, record.request_id, time.seconds, time.nanos

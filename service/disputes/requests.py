@@ -1,21 +1,30 @@
-"""Checks of the fields of DisputeService's requests; see fields.py."""
+"""Check the fields of DisputeService's requests. See `service.rpc.validation`."""
 
-from typing import Final
+from typing import Final, NamedTuple
+from uuid import UUID
 
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1.dispute_service_pb2 import CorrectionDecision, DisputeStatus, Ruling
-from service.rpc.validation import SEATS_MAX, Faults, Target
+from service.rpc.validation import SEATS_MAX, Faults
 
-REASON_LIMIT_CHARS: Final = 2_000
-CORRECTION_LIMIT_COINS: Final = 2**40
+REASON_CHARS_MAX: Final = 2_000
+CORRECTION_COINS_MAX: Final = 2**40
 
 _STATUSES: Final = frozenset(DisputeStatus.values())
 _DECISIONS: Final = frozenset(CorrectionDecision.values()) - {0}
 _RULINGS: Final = frozenset(Ruling.values()) - {0}
 
 
-def open_dispute(request: api.OpenDisputeRequest) -> tuple[bytes, bytes]:
-    """The request id and the match id."""
+class Target(NamedTuple):
+    """The dispute that a command is for, its request id, and the version it insists on, if any."""
+
+    dispute_id: UUID
+    request_id: bytes
+    expected_version: int | None = None
+
+
+def open_dispute(request: api.OpenDisputeRequest) -> tuple[bytes, UUID]:
+    """Return the request id and the match id."""
     faults = Faults()
     request_id = faults.uuid("request_id", request.request_id)
     match_id = faults.uuid("match_id", request.match_id)
@@ -24,21 +33,21 @@ def open_dispute(request: api.OpenDisputeRequest) -> tuple[bytes, bytes]:
             faults.add("about", "is required: a version, or the payout")
         case "version":
             faults.version("version", request.version)
-    _reason(faults, request.reason)
+    _check_reason(faults, request.reason)
     faults.check()
-    return request_id, match_id
+    return request_id, UUID(bytes=match_id)
 
 
-def get_dispute(request: api.GetDisputeRequest) -> bytes:
-    """The dispute id."""
+def get_dispute(request: api.GetDisputeRequest) -> UUID:
+    """Return the dispute id."""
     faults = Faults()
     dispute_id = faults.uuid("dispute_id", request.dispute_id)
     faults.check()
-    return dispute_id
+    return UUID(bytes=dispute_id)
 
 
-def list_disputes(request: api.ListDisputesRequest) -> tuple[int, bytes | None]:
-    """Check the fields; return the size of the page, and the match id if there is one."""
+def list_disputes(request: api.ListDisputesRequest) -> tuple[int, UUID | None]:
+    """Return the size of the page, and the match id if the list is filtered by one."""
     faults = Faults()
     faults.known("status", request.status, _STATUSES)
     match_id = faults.uuid("match_id", request.match_id) if request.match_id else None
@@ -46,45 +55,41 @@ def list_disputes(request: api.ListDisputesRequest) -> tuple[int, bytes | None]:
         faults.player("opened_by", request.opened_by)
     size = faults.page(request)
     faults.check()
-    return size, match_id
+    return size, None if match_id is None else UUID(bytes=match_id)
 
 
 def rule_on_dispute(request: api.RuleOnDisputeRequest) -> Target:
-    """The target, whose match id is the dispute's; whether corrections fit is for the domain."""
+    """Return the target. The domain checks whether the corrections fit the match."""
     faults = Faults()
-    target = _target(faults, request)
     faults.known("ruling", request.ruling, _RULINGS)
-    _reason(faults, request.reason)
     if len(request.corrections) > SEATS_MAX:
         faults.add("corrections", f"must be at most {SEATS_MAX}")
     for at, correction in enumerate(request.corrections):
         faults.player(f"corrections[{at}].player_id", correction.player_id)
-        faults.at_most(f"corrections[{at}].coins", abs(correction.coins), CORRECTION_LIMIT_COINS)
-    faults.check()
-    return target
+        faults.at_most(f"corrections[{at}].coins", abs(correction.coins), CORRECTION_COINS_MAX)
+    return _target(faults, request)
 
 
 def decide_correction(request: api.DecideCorrectionRequest) -> Target:
-    """The target, whose match id is the dispute's."""
+    """Return the target."""
     faults = Faults()
-    target = _target(faults, request)
     faults.known("decision", request.decision, _DECISIONS)
-    _reason(faults, request.reason)
-    faults.check()
-    return target
+    return _target(faults, request)
 
 
 def _target(
     faults: Faults, request: api.RuleOnDisputeRequest | api.DecideCorrectionRequest
 ) -> Target:
-    return Target(
-        faults.uuid("dispute_id", request.dispute_id),
-        faults.uuid("request_id", request.request_id),
-        faults.expected_version(request),
-    )
+    """Check the fields that both decisions have, and return the target."""
+    dispute_id = faults.uuid("dispute_id", request.dispute_id)
+    request_id = faults.uuid("request_id", request.request_id)
+    expected_version = faults.expected_version(request)
+    _check_reason(faults, request.reason)
+    faults.check()
+    return Target(UUID(bytes=dispute_id), request_id, expected_version)
 
 
-def _reason(faults: Faults, reason: str) -> None:
+def _check_reason(faults: Faults, reason: str) -> None:
     if not reason.strip():
         faults.add("reason", "is required")
-    faults.length("reason", reason, REASON_LIMIT_CHARS)
+    faults.length("reason", reason, REASON_CHARS_MAX)

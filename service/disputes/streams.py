@@ -1,12 +1,10 @@
-"""Disputes as they are carried on: read from their streams, decided, stored with their coins."""
+"""The streams of disputes: read and folded, decided on, and stored with their corrections."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 from uuid import UUID
 
-from google.protobuf.message import DecodeError
-
-from domain.dispute import Decision, Dispute, MatchFacts, facts_of, fold_dispute
+from domain.dispute import Command, Dispute, MatchFacts, decide, facts_of, fold_dispute
 from domain.match.fold import CorruptLogError
 from domain.match.refusal import Refusal
 from domain.match.view import timestamp
@@ -16,14 +14,16 @@ from durak.v1.dispute_service_pb2 import DisputeEvent, DisputeRecord
 from eventstore import EventStore, StoredRecord, next_hash
 from eventstore.disputes import DisputeQuota, ListedDispute, first_dispute_hash
 from eventstore.errors import InsufficientCoins, TooManyDisputes, VersionConflict
-from eventstore.whole_matches import WholeMatch
-from service.judging.messages import readable_records
+from service.disputes.requests import Target
+from service.judging.access import match_not_found
+from service.judging.records import readable_records
+from service.matches.records import read_chain
 from service.rpc.call import Call
 from service.rpc.errors import Refused, refuse
 from service.times import to_datetime
 
-_AGAIN = 8
-"""How often something is decided anew because the dispute has changed."""
+_ATTEMPTS_MAX: Final = 8
+"""How often a command is decided when others change the dispute at the same time."""
 
 
 class DisputeLog(NamedTuple):
@@ -34,100 +34,91 @@ class DisputeLog(NamedTuple):
     head_hash: bytes
 
 
-class Step(NamedTuple):
-    """What somebody wants to do to a dispute.
-
-    `event` is what it comes to if nothing is against it, which `decide` says.
-    """
-
-    dispute_id: UUID
-    request_id: bytes
-    event: DisputeEvent
-    decide: Callable[[Dispute, MatchFacts], Decision]
-    expected_version: int | None = None
-    quota: DisputeQuota | None = None
-
-
 async def read_dispute(store: EventStore, dispute_id: UUID) -> DisputeLog:
-    """A dispute; one of version 0 where there is none. Raises Refused LOG_CORRUPT."""
+    """Return a dispute; of version 0 if it does not exist. Raises Refused LOG_CORRUPT."""
     stored = await store.disputes.read(dispute_id)
-    head_hash = stored[-1].hash if stored else first_dispute_hash(dispute_id)
+    first_hash = first_dispute_hash(dispute_id)
     try:
-        records = _read(stored, first_dispute_hash(dispute_id))
-        return DisputeLog(fold_dispute(records), records, head_hash)
-    except (CorruptLogError, DecodeError) as error:
+        records = read_chain(stored, first_hash, DisputeRecord.FromString)
+        dispute = fold_dispute(records)
+    except CorruptLogError as error:
         raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, dispute_id=str(dispute_id)) from error
+    return DisputeLog(dispute, records, stored[-1].hash if stored else first_hash)
 
 
-class Disputes:
-    """All disputes of the store. `now_us` is the clock, microseconds since the epoch."""
+class DisputeStreams:
+    """Performs commands on disputes. `now_us` returns microseconds since the epoch."""
 
     def __init__(self, store: EventStore, now_us: Callable[[], int]) -> None:
         self._store = store
         self._now_us = now_us
 
-    async def read(self, dispute_id: UUID) -> DisputeLog:
-        """A dispute; one of version 0 where there is none. Raises Refused LOG_CORRUPT."""
-        return await read_dispute(self._store, dispute_id)
+    async def perform(
+        self,
+        target: Target,
+        match_id: UUID,
+        command: Command,
+        call: Call,
+        quota: DisputeQuota | None = None,
+    ) -> api.Dispute:
+        """Perform a command once for its request id, and return the dispute right after it.
 
-    async def match_of(self, match_id: str) -> WholeMatch:
-        """The match that a dispute is about. Raises Refused MATCH_NOT_FOUND."""
-        [match] = await self._store.whole_matches.read([UUID(match_id)])
-        if not match.records:
-            raise refuse(reasons.ERROR_REASON_MATCH_NOT_FOUND, match_id=match_id)
-        return match
+        Args:
+            target: the dispute and the request.
+            match_id: the match that the dispute is about.
+            command: the command.
+            call: the call, with the actor and the trace.
+            quota: for a command that opens a dispute, the limit on open ones.
 
-    async def take(self, step: Step, match: WholeMatch, call: Call) -> api.Dispute:
-        """Take a step, once for its request id; the dispute right after it. Raises Refused."""
-        facts = facts_of(readable_records(match.records))
-        for _ in range(_AGAIN):
-            log = await self.read(step.dispute_id)
-            earlier = log.dispute.requests.get(step.request_id)
+        Raises Refused.
+        """
+        facts = await self._read_facts(match_id)
+        for _ in range(_ATTEMPTS_MAX):
+            log = await read_dispute(self._store, target.dispute_id)
+            earlier = log.dispute.requests.get(target.request_id)
             if earlier is not None:
-                return _repeated(step, log, earlier, call)
-            version = log.dispute.version
-            if step.expected_version not in {None, version}:
-                expected = {"expected_version": str(step.expected_version)}
-                raise refuse(
-                    reasons.ERROR_REASON_STALE_VERSION, head_version=str(version), **expected
-                )
-            decided = step.decide(log.dispute, facts)
-            if isinstance(decided, Refusal):
-                raise Refused(decided)
+                return _repeated_answer(log, earlier, command, call)
+            event = _decide(log.dispute, facts, target, command, call)
+            record = self._record(target, log.dispute, event, call)
             try:
-                return await self._store_step(step, log, call)
+                return await self._store_record(record, log, quota)
             except VersionConflict:
                 continue
         raise refuse(reasons.ERROR_REASON_CONTENTION)
 
-    async def _store_step(self, step: Step, log: DisputeLog, call: Call) -> api.Dispute:
-        dispute = log.dispute
-        record = DisputeRecord(
-            dispute_id=step.dispute_id.bytes,
+    async def _read_facts(self, match_id: UUID) -> MatchFacts:
+        stored = await self._store.read(match_id)
+        if not stored:
+            raise match_not_found(match_id)
+        return facts_of(readable_records(stored))
+
+    def _record(
+        self, target: Target, dispute: Dispute, event: DisputeEvent, call: Call
+    ) -> DisputeRecord:
+        return DisputeRecord(
+            dispute_id=target.dispute_id.bytes,
             version=dispute.version + 1,
             event_time=timestamp(max(self._now_us(), dispute.time_us)),
             actor_id=call.caller.subject,
-            request_id=step.request_id,
+            request_id=target.request_id,
             trace_id=call.trace_id,
-            event=step.event,
+            event=event,
         )
-        corrections = _corrections(dispute, step.event)
+
+    async def _store_record(
+        self, record: DisputeRecord, log: DisputeLog, quota: DisputeQuota | None
+    ) -> api.Dispute:
+        """Append the record with the row of the list and the coins that it moves."""
+        dispute = log.dispute
+        corrections = _corrections(dispute, record.event)
         dispute.apply(record)
-        shown = dispute_message(dispute)
-        row = ListedDispute(
-            step.dispute_id,
-            UUID(dispute.complaint.match_id),
-            dispute.opened_by,
-            dispute.status,
-            to_datetime(dispute.opened_us),
-            dispute.version,
-            shown.SerializeToString(),
-        )
+        message = dispute_message(dispute)
         data = record.SerializeToString()
         stored = StoredRecord(dispute.version, data, next_hash(log.head_hash, data))
+        row = _row(dispute, message)
         try:
             await self._store.disputes.append(
-                row, stored, log.head_hash, corrections, call.caller.subject, step.quota
+                row, stored, log.head_hash, corrections, record.actor_id, quota
             )
         except TooManyDisputes as error:
             raise refuse(reasons.ERROR_REASON_TOO_MANY_DISPUTES) from error
@@ -138,37 +129,54 @@ class Disputes:
                 balance_coins=str(error.available),
                 needed_coins=str(error.needed),
             ) from error
-        return shown
+        return message
 
 
-def _read(stored: Sequence[StoredRecord], link: bytes) -> list[DisputeRecord]:
-    """The records of a dispute, whose hashes must go on from `link`. Raises CorruptLogError."""
-    records = []
-    for version, data, there in stored:
-        link = next_hash(link, data)
-        if link != there:
-            raise CorruptLogError(f"the hash chain breaks at version {version}")
-        records.append(DisputeRecord.FromString(data))
-    return records
+def _decide(
+    dispute: Dispute, facts: MatchFacts, target: Target, command: Command, call: Call
+) -> DisputeEvent:
+    """Return the event of a command. Raises Refused."""
+    if target.expected_version not in {None, dispute.version}:
+        raise refuse(
+            reasons.ERROR_REASON_STALE_VERSION,
+            head_version=str(dispute.version),
+            expected_version=str(target.expected_version),
+        )
+    decided = decide(dispute, facts, call.caller.subject, command)
+    if isinstance(decided, Refusal):
+        raise Refused(decided)
+    return decided
 
 
-def _repeated(step: Step, log: DisputeLog, earlier: DisputeRecord, call: Call) -> api.Dispute:
-    """The answer that the same request had before."""
-    if earlier.event != step.event or earlier.actor_id != call.caller.subject:
+def _repeated_answer(
+    log: DisputeLog, earlier: DisputeRecord, command: Command, call: Call
+) -> api.Dispute:
+    """Return the first answer to a repeated request. Raises Refused if it is another request."""
+    if earlier.event != command.event() or earlier.actor_id != call.caller.subject:
         raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
     return dispute_message(fold_dispute(log.records[: earlier.version]))
 
 
-def _corrections(dispute: Dispute, event: DisputeEvent) -> dict[str, int]:
-    """The coins that move with an event: those of the ruling that it approves."""
-    decision = event.correction_decided.decision
-    if decision != api.CORRECTION_DECISION_APPROVED or dispute.ruled is None:
-        return {}
-    return {one.player_id: one.coins for one in dispute.ruled.corrections}
+def _corrections(dispute: Dispute, event: DisputeEvent) -> Mapping[str, int]:
+    """Return the coins by player that an event moves: the corrections that it approves."""
+    is_approved = event.correction_decided.decision == api.CORRECTION_DECISION_APPROVED
+    return dispute.corrections() if is_approved else {}
+
+
+def _row(dispute: Dispute, message: api.Dispute) -> ListedDispute:
+    return ListedDispute(
+        dispute_id=UUID(bytes=dispute.dispute_id),
+        match_id=UUID(dispute.complaint.match_id),
+        opened_by=dispute.opened_by,
+        status=dispute.status,
+        opened_at=to_datetime(dispute.opened_us),
+        version=dispute.version,
+        summary=message.SerializeToString(),
+    )
 
 
 def dispute_message(dispute: Dispute) -> api.Dispute:
-    """A dispute as the contract has it."""
+    """Return a dispute as a message of the contract."""
     return api.Dispute(
         dispute_id=str(UUID(bytes=dispute.dispute_id)),
         status=dispute.status,

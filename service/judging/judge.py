@@ -1,6 +1,6 @@
-"""Audits of many matches, side by side in processes of their own.
+"""Audits of stored matches: one here, or many in parallel in processes of their own.
 
-The auditor is plain computing, about a millisecond for a match, so it gets every core.
+An audit is pure computing, about a millisecond for a match, so many use every core.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ from service.judging.ledger_entries import entries_of
 from service.workers.parent_watch import SPAWN, exit_with_parent, parent_pipe
 
 
-class Coins(NamedTuple):
-    """What the ledger says of a match: staked, given back before the deal, paid at the end."""
+class MovedCoins(NamedTuple):
+    """The coins of a match in the ledger: staked, refunded before the deal, paid at the end."""
 
     staked: int
     refunded: int
@@ -31,26 +31,26 @@ class Coins(NamedTuple):
 
 
 class Audited(NamedTuple):
-    """A match, what the audit says of it, and what coins moved."""
+    """A match, its audit report, and the coins that moved."""
 
     match_id: UUID
     report: AuditReport
-    coins: Coins
+    coins: MovedCoins
 
 
 def judge(match: WholeMatch) -> Audited:
-    """Audit a match as the store has it, every coin included. Never raises on bad records."""
+    """Audit a match as stored, with every coin. Never raises on bad records."""
     entries = entries_of(match.records, match.transfers)
     report = audit(match.records, match_id=match.match_id.bytes, ledger=entries)
-    return Audited(match.match_id, report, _coins(entries))
+    return Audited(match.match_id, report, _moved_coins(entries))
 
 
-def _coins(entries: Sequence[LedgerEntry]) -> Coins:
+def _moved_coins(entries: Sequence[LedgerEntry]) -> MovedCoins:
     moved: Counter[int] = Counter()
     for entry in entries:
         if entry.player_id:
             moved[entry.kind] += abs(entry.coins)
-    return Coins(
+    return MovedCoins(
         staked=moved[LEDGER_ENTRY_KIND_STAKE],
         refunded=moved[LEDGER_ENTRY_KIND_REFUND],
         paid=moved[LEDGER_ENTRY_KIND_PAYOUT],
@@ -61,11 +61,11 @@ def _judge_all(matches: Sequence[WholeMatch]) -> list[Audited]:
     return [judge(match) for match in matches]
 
 
-class Auditors:
-    """Processes that audit; they start with the first work and end with the block."""
+class AuditPool:
+    """Processes that audit. They start with the first page and end with the context block."""
 
     def __init__(self, processes: int) -> None:
-        """At most so many processes, and twice as many pages of matches in memory."""
+        """Limit the processes; at most twice as many pages of matches are in memory."""
         self._processes = processes
         self._child_end, self._parent_end = parent_pipe()
         self._pool = ProcessPoolExecutor(processes, SPAWN, exit_with_parent, (self._child_end,))
@@ -81,7 +81,7 @@ class Auditors:
     async def judge_pages(
         self, pages: AsyncIterator[list[WholeMatch]]
     ) -> AsyncGenerator[list[Audited], None]:
-        """Audit page by page; the results come in the same order."""
+        """Audit pages of matches in parallel. Yields the results in the order of the pages."""
         loop = asyncio.get_running_loop()
         waiting: deque[asyncio.Future[list[Audited]]] = deque()
         try:

@@ -1,14 +1,12 @@
-"""The ledger of a match as the audit and transcripts have it.
+"""The ledger of a match as entries, the form in which audits and transcripts hold it.
 
 The store keeps one row for each transfer, under the last version of the command that moved the
-coins. An audit judges entries: two for each transfer, under the event that moved them and its time.
+coins. An entry is one side of a transfer, under the version and time of the event that moved them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final
-
-from google.protobuf.message import DecodeError
 
 from durak.v1.events_pb2 import Record
 from durak.v1.transcript_pb2 import (
@@ -20,19 +18,25 @@ from durak.v1.transcript_pb2 import (
 )
 from eventstore import StoredRecord
 from eventstore.ledger.transfers import Transfer, TransferKind
+from service.judging.records import readable_record
 
-_IN_ESCROW: Final = frozenset({TransferKind.POST})
-"""From a player's stake to the bank of the same match: the two are one escrow here."""
+_WITHIN_ESCROW: Final = frozenset({TransferKind.POST})
+"""From the stakes of a match to its bank. Entries show both as one escrow."""
 
 
 def entries_of(stored: Sequence[StoredRecord], transfers: Sequence[Transfer]) -> list[LedgerEntry]:
-    """The entries of a match. A transfer that fits no event keeps its version, with time 0."""
-    records = {one.version: record for one in stored if (record := _read(one.record)) is not None}
+    """Return the entries of a match.
+
+    A transfer that belongs to no readable record keeps its version and has no time.
+    """
+    records = {
+        one.version: record for one in stored if (record := readable_record(one)) is not None
+    }
     entries: list[LedgerEntry] = []
     for transfer in transfers:
-        if transfer.kind in _IN_ESCROW:
+        if transfer.kind in _WITHIN_ESCROW:
             continue
-        version = _event_of(transfer, records)
+        version = _event_version(transfer, records)
         record = records.get(version)
         coins = -transfer.coins if transfer.kind is TransferKind.STAKE else transfer.coins
         entries += [
@@ -51,7 +55,10 @@ def entries_of(stored: Sequence[StoredRecord], transfers: Sequence[Transfer]) ->
 
 
 def transfer_id(transfer: Transfer) -> bytes:
-    """16 bytes of SHA-256("durak.v1.transfer" ‖ source id ‖ version ‖ ordinal), 4 bytes each."""
+    """Return 16 bytes of SHA-256("durak.v1.transfer" ‖ source id ‖ version ‖ ordinal).
+
+    Version and ordinal have 4 bytes each.
+    """
     place = transfer.version.to_bytes(4) + transfer.ordinal.to_bytes(4)
     return sha256(b"durak.v1.transfer" + transfer.source_id.bytes + place).digest()[:16]
 
@@ -59,14 +66,15 @@ def transfer_id(transfer: Transfer) -> bytes:
 def _kind(transfer: Transfer, record: Record | None) -> LedgerEntryKind.ValueType:
     if transfer.kind is TransferKind.STAKE:
         return LEDGER_ENTRY_KIND_STAKE
-    vacated = record is not None and record.event.HasField("seat_vacated")
-    return LEDGER_ENTRY_KIND_REFUND if vacated else LEDGER_ENTRY_KIND_PAYOUT
+    vacates = record is not None and record.event.HasField("seat_vacated")
+    return LEDGER_ENTRY_KIND_REFUND if vacates else LEDGER_ENTRY_KIND_PAYOUT
 
 
-def _event_of(transfer: Transfer, records: dict[int, Record]) -> int:
-    """The version of the event: for a stake the `seat_taken` of the same command, if it has one.
+def _event_version(transfer: Transfer, records: Mapping[int, Record]) -> int:
+    """Return the version of the event that moved the coins.
 
-    The last seat taken deals the cards in the same command, so the stake stands under `dealt`.
+    For a stake that is the player's `seat_taken` in the same command: the command that takes the
+    last seat also deals, so its stake is stored under `dealt`.
     """
     last = records.get(transfer.version)
     if transfer.kind is not TransferKind.STAKE or last is None:
@@ -78,10 +86,3 @@ def _event_of(transfer: Transfer, records: dict[int, Record]) -> int:
         version -= 1
         record = records.get(version)
     return transfer.version
-
-
-def _read(data: bytes) -> Record | None:
-    try:
-        return Record.FromString(data)
-    except DecodeError:
-        return None  # the audit says so

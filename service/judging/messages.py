@@ -1,9 +1,9 @@
-"""Audits, open tables and ledger entries as the contract has them."""
+"""Audit reports, open tables and stored records as messages of the contract."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Final
 from uuid import UUID
-
-from google.protobuf.message import DecodeError
 
 from domain.audit import AuditReport, Cheat, Finding, Severity, Verdict
 from domain.cards import cards_in
@@ -12,20 +12,21 @@ from domain.match.moves import legal_moves
 from domain.match.view import table_view
 from durak.v1 import audit_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.events_pb2 import Record
 from eventstore import StoredRecord, first_hash
-from eventstore.whole_matches import WholeMatch
+from service.judging.records import readable_record
 from service.matches.records import read_records
 from service.rpc.errors import refuse
 
-_SEVERITIES = {
-    Severity.FAULT: api.FINDING_SEVERITY_FAULT,
-    Severity.NOTE: api.FINDING_SEVERITY_NOTE,
-}
+_SEVERITIES: Final = MappingProxyType(
+    {
+        Severity.FAULT: api.FINDING_SEVERITY_FAULT,
+        Severity.NOTE: api.FINDING_SEVERITY_NOTE,
+    }
+)
 
 
 def report_message(match_id: UUID, report: AuditReport) -> api.AuditReport:
-    """The report of a match."""
+    """Return the audit report of a match."""
     facts = report.facts
     return api.AuditReport(
         match_id=str(match_id),
@@ -42,7 +43,7 @@ def report_message(match_id: UUID, report: AuditReport) -> api.AuditReport:
 
 
 def finding_message(finding: Finding) -> api.Finding:
-    """One finding."""
+    """Return one finding of an audit."""
     return api.Finding(
         kind=api.FindingKind.Value(f"FINDING_KIND_{finding.kind.name}"),
         severity=_SEVERITIES[finding.severity],
@@ -76,7 +77,7 @@ def _verdict(verdict: Verdict) -> api.ChallengeVerdict:
 
 
 def open_state(match: Match) -> api.OpenState:
-    """The table with all cards open. For auditors alone: `table_view` is for everybody else."""
+    """Return the table with all cards open. For auditors only; others get `table_view`."""
     return api.OpenState(
         view=table_view(match, None),
         seats=[
@@ -89,35 +90,22 @@ def open_state(match: Match) -> api.OpenState:
     )
 
 
-def state_at(match: WholeMatch, version: int) -> api.OpenState:
-    """The open table at a version. Raises Refused LOG_CORRUPT."""
+def folded_state(match_id: UUID, records: Sequence[StoredRecord]) -> api.OpenState:
+    """Return the open table after the first records of a match. Raises Refused LOG_CORRUPT."""
     try:
-        folded = fold(read_records(match.records[:version], first_hash(match.match_id)))
+        folded = fold(read_records(records, first_hash(match_id)))
     except CorruptLogError as error:
-        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match.match_id)) from error
+        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id=str(match_id)) from error
     state = open_state(folded)
     state.view.server_time.GetCurrentTime()
     return state
 
 
 def record_message(stored: StoredRecord) -> api.StoredRecord:
-    """A record with what stands beside it."""
+    """Return a stored record with its hash; the parsed record only if it can be read."""
     return api.StoredRecord(
         version=stored.version,
         stored=stored.record,
         hash=stored.hash,
-        record=read_record(stored),
+        record=readable_record(stored),
     )
-
-
-def read_record(stored: StoredRecord) -> Record | None:
-    """The record that the stored bytes are, or None where they are none."""
-    try:
-        return Record.FromString(stored.record)
-    except DecodeError:
-        return None
-
-
-def readable_records(stored: Iterable[StoredRecord]) -> list[Record]:
-    """The records, but for those that are none: the audit says so."""
-    return [record for one in stored if (record := read_record(one)) is not None]

@@ -20,7 +20,7 @@ from domain.match.outcome import Outcome
 from domain.match.refusal import Refusal, match_not_found
 from domain.match.view import table_view
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.events_pb2 import ACTOR_KIND_CLOCK, Event, Record
+from durak.v1.events_pb2 import ACTOR_KIND_CLOCK, Record
 from durak.v1.table_pb2 import TableView
 from eventstore import UNCHANGED, Append, Head, first_hash
 from eventstore.errors import (
@@ -33,9 +33,10 @@ from eventstore.errors import (
 from eventstore.ledger.books import CoinMove
 from service.matches.changes import Change, ChangeListener
 from service.matches.context import Context
-from service.matches.envelope import Envelope, with_server_seed
+from service.matches.envelope import Envelope
 from service.matches.lobby import changes_row, lobby_row
 from service.matches.records import by_command, read_records, records_of
+from service.matches.repeats import answered_match
 from service.matches.stakes import coin_moves, open_accounts, too_few_coins
 from service.matches.wake_up import next_wake_up_us
 from service.rpc.errors import Refused, refuse
@@ -203,8 +204,11 @@ class LiveMatch:
             is_newest = True
         for _ in range(1 + self._context.config.conflict_retries_max):
             if envelope.request_id in self.match.requests:
-                answered = await self._as_answered(envelope)
+                stored = await self._context.store.read(self.stream_id)
+                records = read_records(stored, first_hash(self.stream_id))
+                answered = answered_match(records, envelope)
                 if answered is not None:
+                    self._context.counters.repeats += 1
                     return answered
             outcome = self._decide(envelope)
             if isinstance(outcome, Refusal):
@@ -231,34 +235,6 @@ class LiveMatch:
             versions = {"expected_version": str(expected), "head_version": str(match.version)}
             return Refusal(reasons.ERROR_REASON_STALE_VERSION, metadata=versions)
         return decide(match, envelope.actor, envelope.command)
-
-    async def _as_answered(self, envelope: Envelope) -> Match | None:
-        """Return the match as the stored command with this request id left it.
-
-        The payload of a command is not stored: the same payload gives the same events. Returns None
-        if the request id is that of another player. Raises Refused REQUEST_ID_REUSED if the events
-        differ.
-        """
-        stored = await self._context.store.read(self.stream_id)
-        match = Match(self.match_id)
-        answered: list[Event] = []
-        outcome: Outcome | Refusal | None = None
-        actor = envelope.actor
-        for record in read_records(stored, first_hash(self.stream_id)):
-            if (record.request_id, record.actor_id) == (envelope.request_id, actor.player_id):
-                if not answered:
-                    seed = record.event.table_opened.server_seed
-                    outcome = decide(match, actor, with_server_seed(envelope.command, seed))
-                answered.append(record.event)
-            elif answered:
-                break
-            match.apply(record)
-        if not answered:
-            return None
-        if not isinstance(outcome, Outcome) or outcome.events != answered:
-            raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
-        self._context.counters.repeats += 1
-        return match
 
     # --- storing --------------------------------------------------------------------------------
 

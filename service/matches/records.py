@@ -1,7 +1,8 @@
 """Stored records: made from what a command decided, and read back from the log."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from typing import Final, TypeVar
 
 from google.protobuf.message import DecodeError
 
@@ -10,6 +11,12 @@ from domain.match.view import set_time
 from durak.v1.events_pb2 import Event, Record
 from eventstore import StoredRecord, next_hash
 from service.matches.envelope import Envelope
+
+Parsed = TypeVar("Parsed")
+
+_SECONDS_MAX: Final = 253_402_300_799
+"""The last second of the year 9999, the end of `Timestamp`."""
+_NANOS: Final = 1_000_000_000
 
 
 def records_of(
@@ -37,14 +44,32 @@ def records_of(
 
 
 def read_records(stored: Sequence[StoredRecord], previous_hash: bytes) -> list[Record]:
-    """Records of the log, whose hashes must go on from `previous_hash`. Raises CorruptLogError."""
+    """Return the records of a match, to fold. Raises as `read_chain`, and for an invalid time."""
+    records = read_chain(stored, previous_hash, Record.FromString)
+    for record in records:
+        time = record.event_time
+        if not (0 <= time.seconds <= _SECONDS_MAX and 0 <= time.nanos < _NANOS):
+            raise CorruptLogError(f"version {record.version} has an invalid time")
+    return records
+
+
+def read_chain(
+    stored: Sequence[StoredRecord], previous_hash: bytes, parse: Callable[[bytes], Parsed]
+) -> list[Parsed]:
+    """Return the records of a stream, whose hash chain must continue from `previous_hash`.
+
+    Raises CorruptLogError if the chain breaks, or if a record cannot be parsed.
+    """
     records = []
     link = previous_hash
-    for version, data, there in stored:
+    for version, data, stored_hash in stored:
         link = next_hash(link, data)
-        if link != there:
+        if link != stored_hash:
             raise CorruptLogError(f"the hash chain breaks at version {version}")
-        records.append(read_record(version, data))
+        try:
+            records.append(parse(data))
+        except DecodeError as error:
+            raise CorruptLogError(f"version {version} is not a record") from error
     return records
 
 

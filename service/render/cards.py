@@ -41,7 +41,7 @@ _CARD_IN_TEXT: Final = re.compile(
     rf"(?<!\w)(?:{'|'.join(rank.upper() for rank in _RANKS)})([{SUIT_SYMBOLS}])"
 )
 
-# Four colours tell the suits apart at a glance. Spades keep the terminal's own colour.
+# Four colours, so that suits differ at a glance. Spades keep the terminal's own colour.
 _STYLES: Final = ("green", "blue", "red", "")
 
 

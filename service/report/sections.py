@@ -60,7 +60,7 @@ def about(
 
 
 def evidence(found: Verification, ledger: Sequence[LedgerEntry], translate: Translate) -> str:
-    """Return what is proven, what is not, and the coins; only the parts that have content."""
+    """Return the proven facts, the unproven facts and the coins, without empty parts."""
     parts = {
         "proven": _listed(found.proven),
         "not-proven": _listed(found.not_proven),

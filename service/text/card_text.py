@@ -10,12 +10,12 @@ from service.text.localisation import LANGUAGES, Texts
 _ARGUMENTS: Final = frozenset(
     {"attack", "attack_card", "card", "cards", "expected", "found", "theirs", "yours"}
 )
-"""The arguments of texts that are cards. Others can be what people call themselves."""
+"""The variables that contain cards. Others may contain names of players, which stay as they are."""
 _CARD: Final = re.compile(rf"\b([JQKA])([{SUIT_SYMBOLS}])")
 
 
 class Spelling:
-    """The letters of every language. Reads the files once, when it is made."""
+    """The letters of every language. Reads the files when it is created."""
 
     def __init__(self) -> None:
         texts = Texts("cards")
@@ -28,12 +28,12 @@ class Spelling:
         }
 
     def ranks(self, language: str) -> list[str]:
-        """All ranks, rising from 2."""
+        """Return all ranks, rising from 2."""
         letters = self._letters[language]
         return [letters.get(rank, rank) for rank in RANK_NAMES]
 
     def arguments(self, given: Mapping[str, str | int], language: str) -> dict[str, str | int]:
-        """The arguments of a text, cards among them in the letters of the language."""
+        """Return the variables of a text, with cards in the letters of the language."""
         return {
             name: self.spell(value, language)
             if name in _ARGUMENTS and isinstance(value, str)
@@ -42,13 +42,13 @@ class Spelling:
         }
 
     def spell(self, text: str, language: str) -> str:
-        """A text that names cards as `domain.cards` does, with those of the language."""
+        """Return a text in which cards of `domain.cards` have the letters of the language."""
         letters = self._letters[language]
         return _CARD.sub(lambda found: letters[found[1]] + found[2], text)
 
 
 class CardTexts(Texts):
-    """The messages of a topic that speaks of cards: they come in the letters of the language."""
+    """The messages of a topic with cards, which get the letters of the language."""
 
     def __init__(self, topic: str) -> None:
         super().__init__(topic)
@@ -57,5 +57,5 @@ class CardTexts(Texts):
     def format(
         self, key: str, language: str, arguments: Mapping[str, str | int] | None = None
     ) -> str:
-        """As `Texts.format`; of the arguments, cards are spelt, by their names."""
+        """Format as `Texts.format` does, with cards in the letters of the language."""
         return super().format(key, language, self.spelling.arguments(arguments or {}, language))

@@ -1,10 +1,10 @@
-"""Texts for people in Russian, Greek and English.
+"""Texts for people in English, Russian and Greek.
 
-The texts are Fluent files, `locale/<language>/<topic>.ftl`; a topic is one kind of text, such as
-`errors`. Every language has the same topics and messages, and the tests hold them to it. English is
-what a caller gets who asks for nothing that we have.
+The texts are Fluent files, `locale/<language>/<topic>.ftl`. A topic is one kind of text, such as
+`errors`. Every language has the same topics and messages. English is the default.
 
-    Texts("errors").format("rate-limited", "ru")
+>>> Texts("errors").format("rate-limited", "ru")
+'Вы слишком торопитесь. Подождите немного и попробуйте снова.'
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from pathlib import Path
 from fluent.runtime import FluentBundle, FluentResource
 
 LANGUAGES = ("en", "ru", "el")
-"""The languages that every text is there in, by BCP 47 tag. The first is the default."""
+"""The languages of all texts, as BCP 47 tags. The first is the default."""
 
 Translate = Callable[..., str]
 """``translate("event-passed", player="Anna")``: one message, its variables as keywords."""
@@ -23,7 +23,7 @@ LOCALE_DIR = Path(__file__).parent / "locale"
 
 
 class Texts:
-    """The messages of one topic in every language. Reads the files once, when it is made."""
+    """The messages of one topic in every language. Reads the files when it is created."""
 
     def __init__(self, topic: str) -> None:
         self._bundles: dict[str, FluentBundle] = {}
@@ -34,7 +34,7 @@ class Texts:
             self._bundles[language] = bundle
 
     def has(self, key: str, language: str) -> bool:
-        """Whether there is a message `key` in `language`."""
+        """Return whether there is a message `key` in `language`."""
         return self._bundles[language].has_message(key)
 
     def translator(self, language: str) -> Translate:
@@ -48,10 +48,9 @@ class Texts:
     def format(
         self, key: str, language: str, arguments: Mapping[str, str | int] | None = None
     ) -> str:
-        """The message `key` in `language`, its variables filled in.
+        """Return the message `key` in `language`, with its variables replaced.
 
-        A variable without an argument stands as `{$name}` in the text. Raises KeyError where the
-        message is missing.
+        A variable without an argument stays as `{$name}`. Raises KeyError for a missing message.
         """
         bundle = self._bundles[language]
         if not bundle.has_message(key):
@@ -65,9 +64,9 @@ class Texts:
 
 @lru_cache(maxsize=256)
 def negotiate(accept_language: str) -> str:
-    """The best of LANGUAGES for a value of `accept-language` (RFC 9110, 12.5.4).
+    """Return the best of LANGUAGES for a value of `accept-language` (RFC 9110, 12.5.4).
 
-    The highest quality wins, then what is named first. Only the first 16 ranges are read.
+    The highest quality wins, then the first in the value. Reads only the first 16 ranges.
 
     >>> negotiate("el-CY, ru;q=0.8, en;q=0.9")
     'el'
@@ -86,7 +85,7 @@ def negotiate(accept_language: str) -> str:
 
 
 def _quality(parameters: str) -> float:
-    """The `q` of a language range: 1 where there is none, 0 where it cannot be read."""
+    """Return the `q` of a language range: 1 if it has no `q`, 0 if its `q` is not valid."""
     name, _, value = parameters.strip().partition("=")
     if not name:
         return 1.0

@@ -35,8 +35,9 @@ from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Move, TableView
 from service.config import Config
+from service.lifecycle import relax_collector
 from service.rpc.logs import configure_logging
-from service.server import relax_collector, running
+from service.server import running
 
 CLIENTS, IN_FLIGHT = 2, 64
 ROUNDS, ROUND_S, WARM_S = 9, 1.5, 0.5

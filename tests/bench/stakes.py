@@ -27,10 +27,10 @@ from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase
 from eventstore import EmbeddedPostgres, EventStore, migrate
 from service.config import Config
-from service.engine import Engine
 from service.rpc.call import Call, Caller
 from service.rpc.errors import FailedCalls
 from service.rpc.limits import Limits
+from service.server import Engine, build_engine
 
 TABLES, MATCHES = 64, 5
 ROUNDS = 5
@@ -49,9 +49,8 @@ async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
     await migrate(postgres.owner_dsn())
     config = Config(opening_balance_coins=1_000_000)
     async with await EventStore.open(postgres.app_dsn()) as store:
-        engine = Engine(store, config, Limits(config), FailedCalls())
-        engine.start()
-        try:
+        engine = build_engine(store, config, Limits(config), FailedCalls())
+        async with engine.running():
             await _round(engine, 1)  # warm up and open the accounts
             rates: dict[str, list[float]] = {kind: [] for kind in STAKES}
             for number in range(rounds):
@@ -59,8 +58,6 @@ async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
                 for kind in sorted(STAKES, reverse=bool(number % 2)):
                     gc.collect()
                     rates[kind].append(await _round(engine, STAKES[kind]))
-        finally:
-            await engine.stop()
         check = await store.ledger.check()
         assert check.holds
         assert check.escrow == 0

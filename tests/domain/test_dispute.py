@@ -1,17 +1,19 @@
-"""Disputes: given a stream, when somebody acts, then an event or a refusal."""
+"""Disputes: given a stream, when a command comes, then an event or a refusal."""
 
 from __future__ import annotations
 
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from domain.dispute import (
+    DecideCorrection,
     Dispute,
     MatchFacts,
-    decide_correction,
+    OpenDispute,
+    Rule,
+    decide,
     facts_of,
     fold_dispute,
-    open_dispute,
-    rule,
 )
 from domain.match.fold import CorruptLogError
 from domain.match.refusal import Refusal
@@ -21,6 +23,7 @@ from durak.v1.errors_pb2 import ErrorReason
 from tests.domain.audit.audit_matches import random_match
 
 ID = bytes(range(16))
+MATCH_ID = "01234567-89ab-4cde-8f01-23456789abcd"
 ENDED_US = 1_000_000_000
 WEEK_S = 604_800
 MATCH = MatchFacts(
@@ -31,8 +34,8 @@ MATCH = MatchFacts(
     ended_us=ENDED_US,
     stake_coins=100,
 )
-COMPLAINT = api.DisputeOpened(match_id="m", version=7, reason="that was no trump")
-PAYOUT = api.DisputeOpened(match_id="m", payout=api.PayoutComplaint(), reason="too few")
+COMPLAINT = api.DisputeOpened(match_id=MATCH_ID, version=7, reason="that was no trump")
+PAYOUT = api.DisputeOpened(match_id=MATCH_ID, payout=api.PayoutComplaint(), reason="too few")
 RIGHT = api.DisputeRuled(
     ruling=api.RULING_UPHELD,
     reason="the share was wrong",
@@ -71,6 +74,25 @@ def given(*events: tuple[str, api.DisputeEvent]) -> Dispute:
     return fold_dispute(stream(*events))
 
 
+Decided = api.DisputeEvent | Refusal
+
+
+def open_dispute(
+    match: MatchFacts, player_id: str, opened: api.DisputeOpened, now_us: int, window_seconds: int
+) -> Decided:
+    return decide(Dispute(), match, player_id, OpenDispute(opened, now_us, window_seconds))
+
+
+def rule(dispute: Dispute, match: MatchFacts, auditor_id: str, ruled: api.DisputeRuled) -> Decided:
+    return decide(dispute, match, auditor_id, Rule(ruled))
+
+
+def decide_correction(
+    dispute: Dispute, match: MatchFacts, operator_id: str, decided: api.CorrectionDecided
+) -> Decided:
+    return decide(dispute, match, operator_id, DecideCorrection(decided))
+
+
 def reason(decided: object) -> str:
     assert isinstance(decided, Refusal), decided
     return ErrorReason.Name(decided.reason).removeprefix("ERROR_REASON_")
@@ -105,6 +127,11 @@ def test_who_and_what_cannot() -> None:
         (MATCH._replace(stake_coins=0), "anna", PAYOUT, "NO_STAKE"),
     ):
         assert reason(open_dispute(match, player_id, opened, ENDED_US, WEEK_S)) == expected
+
+
+def test_a_dispute_is_opened_once() -> None:
+    again = decide(given(OPENED), MATCH, "anna", OpenDispute(COMPLAINT, ENDED_US, WEEK_S))
+    assert reason(again) == "REQUEST_ID_REUSED"
 
 
 # --- ruling ---------------------------------------------------------------------------------------
@@ -205,6 +232,7 @@ def test_nobody_is_corrected_twice_and_no_free_table_at_all() -> None:
         [OPENED, RULED, RULED],
         [OPENED, RULED, APPROVED, DECLINED],
         [OPENED, ("olga", api.DisputeEvent())],
+        [("anna", api.DisputeEvent(opened=api.DisputeOpened(match_id="m", version=7)))],
     ],
 )
 def test_a_stream_that_nobody_can_have_decided_is_corrupt(
@@ -221,10 +249,11 @@ def test_records_of_another_dispute_or_out_of_order_are_corrupt() -> None:
         fold_dispute(records)
     with pytest.raises(CorruptLogError):
         fold_dispute(reversed(stream(OPENED, RULED)))
-    records = stream(OPENED, RULED)
-    records[1].event_time.CopyFrom(timestamp(1))
-    with pytest.raises(CorruptLogError):
-        fold_dispute(records)
+    for time in (timestamp(1), Timestamp(seconds=2**60), Timestamp(nanos=-1)):
+        records = stream(OPENED, RULED)
+        records[1].event_time.CopyFrom(time)
+        with pytest.raises(CorruptLogError):
+            fold_dispute(records)
 
 
 def test_the_facts_of_a_match_are_those_of_its_fold() -> None:

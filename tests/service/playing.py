@@ -27,7 +27,6 @@ from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EventStore, verify_chain
 from eventstore import Limits as StoreLimits
 from service.config import Config
-from service.engine import Engine
 from service.matches.servicer import add_to_server
 from service.rpc.authentication import Authenticator
 from service.rpc.errors import FailedCalls
@@ -35,6 +34,7 @@ from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.telemetry import open_telemetry
 from service.rpc.token_keys import DevelopmentKey
+from service.server import build_engine
 from service.standings.servicer import StandingsService
 from service.times import system_now_us
 from service.wallet.servicer import WalletService
@@ -65,7 +65,7 @@ class Replica:
         self.config = config
         self.limits = Limits(config)
         failed_calls = FailedCalls()
-        self.engine = Engine(store, config, self.limits, failed_calls, now_us)
+        self.engine = build_engine(store, config, self.limits, failed_calls, now_us)
         authenticator = Authenticator(
             KEY, issuer="durak", audience="durak", leeway_seconds=5, cache_size=1000
         )
@@ -82,6 +82,7 @@ class Replica:
         ratings = StandingsService(store.standings, self.engine.matches, config)
         add_StandingsServiceServicer_to_server(ratings, self.server)
         self.port = self.server.add_insecure_port("127.0.0.1:0")
+        self._stack = AsyncExitStack()
         self._is_stopped = False
 
     @property
@@ -89,7 +90,7 @@ class Replica:
         return f"127.0.0.1:{self.port}"
 
     async def start(self) -> None:
-        self.engine.start()
+        await self._stack.enter_async_context(self.engine.running())
         await self.server.start()
 
     async def stop(self) -> None:
@@ -98,14 +99,14 @@ class Replica:
             self.interceptor.drain()
             await asyncio.wait_for(self.limits.idle(), DEADLINE_S)
             await self.server.stop(1)
-            await self.engine.stop()
+            await self._stack.aclose()
 
     async def die(self) -> None:
         """Fall silent in the middle of whatever was going on; its timers and bots are gone."""
         self._is_stopped = True
         self.engine.clock.close()
         await self.server.stop(None)
-        await self.engine.stop()
+        await self._stack.aclose()
 
 
 class Playing:

@@ -32,8 +32,9 @@ from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from eventstore import EmbeddedPostgres
 from eventstore.errors import StoreMisconfigured
 from service.config import Config
+from service.rpc.port import StartError
 from service.rpc.token_keys import KeySetError
-from service.server import SERVICES, Running, StartError, running
+from service.server import SERVICES, Running, running
 from tests.conftest import Database
 from tests.service.frame import refusal
 

@@ -27,7 +27,7 @@ from service.cli.database import open_store
 from service.cli.exits import CommandError
 from service.cli.options import load_config, with_options
 from service.judging.judge import judge
-from service.judging.messages import record_message, report_message, state_at
+from service.judging.messages import folded_state, record_message, report_message
 from service.rpc.errors import Refused
 
 _PAGE_SIZE: Final = 500
@@ -92,7 +92,7 @@ class Database:
         if version > head:
             raise CommandError(f"the match has no version {version}: the last is {head}")
         try:
-            return state_at(match, version or head)
+            return folded_state(match_id, match.records[: version or head])
         except Refused:
             raise CommandError("the records up to this version do not make a match") from None
 
@@ -128,7 +128,7 @@ class Database:
         if head is None or leaf is None or leaf.leaf_index >= head.tree_size:
             raise CommandError("the match is not in a checkpoint yet")
         return api.GetInclusionProofResponse(
-            inclusion=await transcripts.inclusion(leaf, head, self._store.checkpoints),
+            inclusion=await transcripts.prove_inclusion(leaf, head, self._store.checkpoints),
             last_version=leaf.version,
             head_hash=leaf.head_hash,
             checkpoint=head.note,

@@ -19,7 +19,7 @@ from service.cli.database import open_store
 from service.cli.exits import EXIT_FAILED
 from service.cli.options import load_config
 from service.config import Config
-from service.judging.judge import Auditors
+from service.judging.judge import AuditPool
 from service.judging.messages import report_message
 from service.render.audit import fault_lines, ledger_lines, report_lines
 
@@ -64,7 +64,7 @@ async def _all(config: Config, processes: int) -> bool:
     """Check every stream of the database, including streams missing from the match list."""
     matches = faulty = 0
     async with open_store(config) as store:
-        async with Auditors(processes) as auditors:
+        async with AuditPool(processes) as auditors:
             async for page in auditors.judge_pages(_pages(store)):
                 for match_id, report, _ in page:
                     matches += 1

@@ -40,7 +40,7 @@ class Display:
             self._print(line)
 
     def watching(self, view: TableView) -> None:
-        """Tell a spectator of a running match how to stop watching."""
+        """Print a hint for spectators of a running match."""
         if not view.HasField("your_seat") and view.phase != PHASE_ENDED:
             self._print(self._translate("watching"), "dim")
 

@@ -32,7 +32,7 @@ class Menu:
         return (self.texts, self.on_table) == (other.texts, other.on_table)
 
     def move(self, number: int) -> Move | None:
-        """Return the move with a number, counted from 1; None if there is none."""
+        """Return the move with a number, counted from 1, or None."""
         return self.choices[number - 1].move if 1 <= number <= len(self.choices) else None
 
 

@@ -25,18 +25,18 @@ THREE = ("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", "6�
 
 
 def three(**wanted: Any) -> Table:
-    """Three seats with thirty seconds each; A leads."""
+    """Three seats with thirty seconds each. A leads."""
     wanted = {"turn_timer_seconds": SECONDS} | wanted
     return dealt(*THREE, trump="A♠", stock="J♦ J♥ Q♦ Q♥ K♦ K♥", **wanted)
 
 
 def seconds_left(table: Table) -> float:
-    """What the view says of the deadline, from now."""
+    """The seconds from now to the deadline in the view."""
     deadline = table_view(table.match, None).deadline_time
     return deadline.seconds + deadline.nanos / 1e9 - table.now_us / 1e6
 
 
-def test_R10_1_who_is_on_the_clock() -> None:
+def test_R10_1_the_seats_on_the_clock() -> None:
     table = three()
     seen = [table.on_clock]
     for move in (
@@ -71,7 +71,7 @@ def test_R10_2_nothing_happens_before_the_time_is_over() -> None:
 def test_R10_2_the_attacker_leads_the_lowest_plain_card() -> None:
     table = three()
     table.wait(SECONDS)
-    assert table.on_table == "6♥"  # A holds 6♠ too, which is a trump
+    assert table.on_table == "6♥"  # A also holds 6♠, but it is a trump
     assert table.on_clock == "B"
 
 
@@ -91,14 +91,14 @@ def test_C12_R10_2_the_defender_takes() -> None:
     assert "6♥" in table.hand("B")
 
 
-def test_C13_R10_2_a_thrower_who_vanished_passes() -> None:
+def test_C13_R10_2_a_thrower_whose_time_is_over_passes() -> None:
     table = three()
     table.play("A: 6♥", "B: 7♥ beats 6♥", "C: pass")
     assert kinds(table.wait(SECONDS)) == ["timed_out", "passed", "discarded", "drew"]
     assert table.attacker == "B"
 
 
-def test_R10_2_several_seats_due_at_once_time_out_one_after_the_other() -> None:
+def test_R10_2_several_seats_time_out_one_after_the_other() -> None:
     table = three()
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     first, second, third = table.wait(SECONDS + 5), table.wait(0), table.wait(0)
@@ -109,7 +109,7 @@ def test_R10_2_several_seats_due_at_once_time_out_one_after_the_other() -> None:
     assert seconds_left(table) == SECONDS
 
 
-def test_R10_1_a_pass_of_one_does_not_give_the_others_more_time() -> None:
+def test_R10_1_a_pass_does_not_restart_the_clock_of_the_others() -> None:
     table = three()
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.wait(20)
@@ -117,7 +117,7 @@ def test_R10_1_a_pass_of_one_does_not_give_the_others_more_time() -> None:
     assert seconds_left(table) == 10
 
 
-def test_R10_1_every_card_and_the_take_start_the_time_anew() -> None:
+def test_R10_1_every_card_and_the_take_restart_the_clock() -> None:
     table = three()
     for move in ("A: 6♥", "A: 6♠", "B: 7♥ beats 6♥", "B: take", "C: 6♣"):
         table.wait(20)
@@ -145,7 +145,7 @@ def test_R10_3_three_timeouts_in_a_row_count_as_leaving() -> None:
     assert table.outcome == "abandoned by A"
 
 
-def test_R10_3_a_move_of_ones_own_breaks_the_row() -> None:
+def test_R10_3_a_move_by_the_player_resets_the_count_of_timeouts() -> None:
     table = three_timeouts()
     table.play("A: pass")
     assert table_view(table.match, 1).seats[0].timeouts_in_a_row == 0
@@ -153,7 +153,7 @@ def test_R10_3_a_move_of_ones_own_breaks_the_row() -> None:
     assert kinds(table.wait(SECONDS)) == ["timed_out", "attacked"]
 
 
-def test_R10_3_the_timeouts_of_others_do_not_break_the_row_or_add_to_it() -> None:
+def test_R10_3_timeouts_of_other_seats_do_not_change_the_count() -> None:
     table = three()
     table.wait(SECONDS)  # A leads
     table.wait(SECONDS)  # B takes
@@ -169,7 +169,7 @@ def test_R10_4_R10_6_leaving_is_final(seat: str) -> None:
     assert table.wait(10 * SECONDS) == []
 
 
-def test_R10_5_the_clock_follows_from_the_log_alone() -> None:
+def test_R10_5_the_clock_depends_on_the_log_alone() -> None:
     table = three()
     table.wait(12)
     table.play("A: 6♥")
@@ -201,7 +201,7 @@ def test_R10_8_without_a_timer_the_idle_limit_counts_as_leaving() -> None:
     assert table.outcome == "abandoned by B"
 
 
-def test_R10_8_with_a_timer_the_idle_limit_does_not_matter() -> None:
+def test_R10_8_with_a_timer_the_idle_limit_has_no_effect() -> None:
     table = three()
     assert kinds(table.wait(2 * IDLE_LIMIT_SECONDS)) == ["timed_out", "attacked"]
 
@@ -214,7 +214,7 @@ def test_R10_8_a_table_that_does_not_fill_is_cancelled(timer: int) -> None:
     assert table.outcome == "cancelled"
 
 
-def test_deciding_about_time_changes_nothing() -> None:
+def test_deciding_a_timeout_does_not_change_the_match() -> None:
     table = full(settings(turn_timer_seconds=SECONDS))
     version = table.match.version
     later = table.now_us + SECONDS * 1_000_000

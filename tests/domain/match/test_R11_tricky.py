@@ -1,4 +1,4 @@
-"""R11 Tricky tables: cheats that pass, cheats that are caught, false accusations."""
+"""R11 Tricky tables: undetected cheats, caught cheats, false accusations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FALSE_ACCUSATION = TookReason.TOOK_REASON_FALSE_ACCUSATION
 
 
 def four(**wanted: Any) -> Table:
-    """Four seats on a tricky table with transfers; A leads, B defends."""
+    """Four seats on a tricky table with transfers. A leads, B defends."""
     wanted = {"tricky": True, "transfer": True} | wanted
     return dealt(
         "6♠ 6♥ 8♦ 9♦ 10♦ J♦",
@@ -32,11 +32,11 @@ def four(**wanted: Any) -> Table:
 
 
 class Role(NamedTuple):
-    """One play by a seat in some role after A led 6♥: as the rules allow, and not."""
+    """A play by a seat in one role after A led 6♥, in a legal and an illegal form."""
 
     player: str
-    honest: str  # the card played by the rules
-    wrong: str  # the card played against them
+    honest: str  # the card of the legal play
+    wrong: str  # the card of the illegal play
     words: str  # the move
     defender: str  # after the play
 
@@ -51,7 +51,7 @@ roles = pytest.mark.parametrize("role", ROLES.values(), ids=ROLES)
 
 
 def after(role: Role, card: str, **wanted: Any) -> Table:
-    """The table after A led 6♥ and the role's play was made with this card."""
+    """The table after A led 6♥ and the seat made its play with this card."""
     table = four(**wanted)
     table.play("A: 6♥", f"{role.player}: {role.words.format(card)}")
     return table
@@ -65,7 +65,7 @@ def next_seat(letter: str) -> str:
 
 
 @roles
-def test_R11_1_an_illegal_card_is_taken_on_tricky_tables_alone(role: Role) -> None:
+def test_R11_1_an_illegal_card_is_accepted_on_tricky_tables_only(role: Role) -> None:
     after(role, role.wrong)
     plain = four(tricky=False)
     plain.play("A: 6♥")
@@ -81,14 +81,14 @@ def test_R11_1_a_transfer_after_a_card_was_beaten() -> None:
 
 
 @roles
-def test_R11_1_but_only_cards_of_ones_own(role: Role) -> None:
+def test_R11_1_a_seat_plays_only_its_own_cards(role: Role) -> None:
     table = four()
     table.play("A: 6♥")
-    words = role.words.format("A♦")  # lies in the stock
+    words = role.words.format("A♦")  # in the stock
     assert table.refused(f"{role.player}: {words}").startswith("CARD_NOT_HELD")
 
 
-def test_R11_1_only_in_ones_own_role_and_within_the_cap() -> None:
+def test_R11_1_a_seat_plays_only_in_its_role_and_within_the_cap() -> None:
     table = four(throw_in=1)
     table.play("A: 6♥")
     assert table.refused("D: 9♥") == "NOT_A_NEIGHBOUR R5.2"
@@ -103,7 +103,7 @@ def shown(view: TableView, swap: dict[str, str]) -> dict[str, object]:
     fields: dict[str, object] = {}
     for field, value in view.ListFields():
         if field.name == "moves":
-            # What can be laid next follows from the ranks that lie there for all to see.
+            # The next legal cards depend on the ranks on the table, which are public.
             moves = view.moves
             fields["moves"] = (moves.can_take, moves.can_pass, list(moves.challenge))
             continue
@@ -137,18 +137,18 @@ def test_R11_2_nothing_in_any_view_or_event_marks_the_illegal_play(role: Role) -
 
 
 @roles
-def test_R11_2_the_decision_answers_alike(role: Role) -> None:
+def test_R11_2_the_decision_is_the_same_for_both_plays(role: Role) -> None:
     honest, cheat = after(role, role.honest), after(role, role.wrong)
     assert len(honest.records) == len(cheat.records)
     assert honest.on_clock == cheat.on_clock
     assert honest.match.deadline_us() == cheat.match.deadline_us()
 
 
-# --- R11.4: caught, and falsely accused, in every role ------------------------------------------
+# --- R11.4: caught cheats and false accusations, in every role ----------------------------------
 
 
 @roles
-def test_R11_4_a_cheat_who_is_caught_picks_up_the_table(role: Role) -> None:
+def test_R11_4_a_caught_cheat_picks_up_the_table(role: Role) -> None:
     table = after(role, role.wrong)
     events = table.play(f"D: challenge {role.wrong}")
     assert kinds(events)[:2] == ["challenged", "took"]
@@ -175,7 +175,7 @@ def test_R11_4_a_false_accusation_costs_the_accuser(role: Role) -> None:
 
 
 @roles
-def test_R11_6_a_cheat_that_nobody_challenged_stands(role: Role) -> None:
+def test_R11_6_a_cheat_without_a_challenge_is_final(role: Role) -> None:
     table = after(role, role.wrong)
     table.play(f"{role.defender}: take") if table.match.unbeaten else None
     events = table.pass_all()
@@ -187,7 +187,7 @@ def test_R11_6_a_cheat_that_nobody_challenged_stands(role: Role) -> None:
         assert role.wrong in table.hand(role.defender).split()
 
 
-def test_R11_4_a_defender_who_accuses_falsely_is_passed_over() -> None:
+def test_R11_4_a_defender_who_accuses_falsely_is_skipped() -> None:
     table = four()
     table.play("A: 6♥", "A: 6♠")
     events = table.play("B: challenge 6♠")
@@ -205,34 +205,34 @@ def test_R11_4_a_defender_who_is_right_attacks_next() -> None:
 def test_R11_4_all_draw_as_usual_after_a_challenge() -> None:
     table = four(stock="Q♠ K♠")
     table.play("A: 6♥", "C: 9♣", "B: 7♥ beats 6♥")
-    events = table.play("D: challenge 9♣")  # C picks up three, and has eight
+    events = table.play("D: challenge 9♣")  # C picks up three cards and has eight
     assert kinds(events) == ["challenged", "took", "drew"]
     assert [(draw.seat, len(draw.cards)) for draw in events[2].drew.draws] == [(0, 1), (1, 1)]
     assert {"Q♠"} <= set(table.hand("A").split())
 
 
-def test_R11_4_a_challenge_is_no_first_successful_defence() -> None:
+def test_R11_4_a_challenge_does_not_count_as_the_first_successful_defence() -> None:
     table = four(five_card_opening=True)
     table.play("A: 6♥", "B: 7♥ beats 6♥", "D: challenge 7♥")
     assert table_view(table.match, None).attacks_left == 5
     assert table.match.bouts_without_discard == 1, "and no card went to the discard pile"
 
 
-# --- R11.3: who may challenge what, and until when ----------------------------------------------
+# --- R11.3: the right to challenge --------------------------------------------------------------
 
 
-def test_R11_3_nobody_challenges_on_a_table_that_is_not_tricky() -> None:
+def test_R11_3_there_are_no_challenges_on_other_tables() -> None:
     table = four(tricky=False)
     table.play("A: 6♥")
     assert table.refused("B: challenge 6♥") == "NOT_TRICKY R11"
 
 
-def test_R11_3_nobody_challenges_their_own_play() -> None:
+def test_R11_3_a_seat_cannot_challenge_its_own_play() -> None:
     table = after(ROLES["attacker"], "8♦")
     assert table.refused("A: challenge 8♦") == "OWN_PLAY R11.3"
 
 
-def test_R11_3_a_challenge_is_open_until_the_bout_is_closed_and_once_only() -> None:
+def test_R11_3_a_play_can_be_challenged_once_and_until_the_bout_is_closed() -> None:
     table = after(ROLES["defender"], "Q♣")
     table.play("A: pass", "C: pass")
     version = table.match.laid[CARD_BY_NAME["Q♣"]][1]
@@ -240,10 +240,10 @@ def test_R11_3_a_challenge_is_open_until_the_bout_is_closed_and_once_only() -> N
     table.play("A: challenge Q♣")
     assert list(table_view(table.match, 3).moves.challenge) == []
     assert late.player_of(version) == 1
-    assert table.match.player_of(version) is None, "a play of the last bout is none of this one"
+    assert table.match.player_of(version) is None, "plays of the last bout cannot be challenged"
 
 
-def test_R11_3_a_challenge_is_open_after_take() -> None:
+def test_R11_3_a_play_can_be_challenged_after_take() -> None:
     table = four()
     table.play("A: 6♥", "B: take", "C: 9♣")
     table.play("B: challenge 9♣")
@@ -251,7 +251,7 @@ def test_R11_3_a_challenge_is_open_after_take() -> None:
     assert table.attacker == "B"
 
 
-def test_R11_3_every_play_is_listed_to_everybody_else_right_or_wrong() -> None:
+def test_R11_3_every_play_is_listed_for_all_other_seats_legal_or_not() -> None:
     table = four()
     table.play("A: 6♥", "C: 6♣", "C: 9♣", "B: 7♥ beats 6♥")
     version = {card: table.match.laid[CARD_BY_NAME[card]][1] for card in ("6♥", "6♣", "9♣", "7♥")}
@@ -264,8 +264,8 @@ def test_R11_3_every_play_is_listed_to_everybody_else_right_or_wrong() -> None:
     ]
 
 
-def test_R11_5_a_bout_closes_only_after_all_but_the_defender_passed_cards_or_not() -> None:
-    # A has no card left, C is no neighbour in question, and the cap is reached.
+def test_R11_5_a_bout_closes_only_after_a_pass_of_every_seat_but_the_defender() -> None:
+    # A has no cards, D is not a neighbour, and the cap is reached.
     table = endgame_table("6♥", "7♥", "9♣ 9♦", "10♣ 10♦", trump="♠", tricky=True, throw_in=1)
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert table.on_clock == "ACD"
@@ -274,13 +274,13 @@ def test_R11_5_a_bout_closes_only_after_all_but_the_defender_passed_cards_or_not
     assert kinds(table.play("C: pass"))[1:] == ["discarded", "went_out"]
 
 
-def test_R11_5_so_it_is_after_take() -> None:
+def test_R11_5_also_after_take_every_other_seat_must_pass() -> None:
     table = endgame_table("6♥", "7♣", trump="♠", tricky=True)
     assert kinds(table.play("A: 6♥", "B: take")) == ["take_declared"]
     assert kinds(table.play("A: pass")) == ["passed", "took", "went_out", "finished"]
 
 
-def test_R11_2_the_legality_of_a_play_is_in_no_event() -> None:
+def test_R11_2_no_event_has_the_legality_of_a_play() -> None:
     said = {field.name for field in Event.DESCRIPTOR.fields}
     assert "challenged" in said
     for message in ("Attacked", "Defended", "Transferred"):
@@ -291,23 +291,23 @@ def test_R11_2_the_legality_of_a_play_is_in_no_event() -> None:
 # --- a whole match ------------------------------------------------------------------------------
 
 
-def test_R11_a_match_in_which_a_cheat_passes_a_cheat_is_caught_and_an_accuser_pays() -> None:
+def test_R11_a_match_with_an_undetected_cheat_a_caught_cheat_and_a_false_accusation() -> None:
     table = endgame_table("6♥ 9♦ 10♦", "7♣ 8♥ K♣", "Q♦ J♥", trump="♠", tricky=True)
 
-    # B "beats" a heart with a club, and nobody says a word.
+    # B "beats" a heart with a club, and nobody challenges it.
     table.play("A: 6♥", "B: 7♣ beats 6♥", "A: pass", "C: pass")
     assert {"6♥", "7♣"} <= set(table.discard.split())
 
-    # B throws in a king where there is none, and A sees it.
+    # B throws in a king without a king on the table, and A challenges it.
     table.play("B: 8♥", "C: J♥ beats 8♥", "B: K♣", "A: challenge K♣")
     assert [table.hand(seat) for seat in "ABC"] == ["9♦ 10♦", "K♣ 8♥ J♥", "Q♦"]
 
-    # B accuses C of a lead, which is never wrong: C is rid of the last card.
+    # B challenges a lead of C, which is never illegal. C has played the last card.
     table.play("C: Q♦", "B: challenge Q♦")
     assert [table.hand(seat) for seat in "ABC"] == ["9♦ 10♦", "K♣ Q♦ 8♥ J♥", ""]
     assert (table.attacker, table.defender) == ("A", "B")
 
-    # The rest is honest.
+    # All other plays are legal.
     table.play("A: 9♦", "B: Q♦ beats 9♦", "A: pass")
     table.play("B: K♣", "A: take", "B: pass")
     table.play("B: J♥", "A: take", "B: pass")

@@ -1,5 +1,8 @@
-"""R11.2 Nothing marks an illegal play: what a play changes in every view, and what it takes to
-decide, is compared with an honest play of the same shape."""
+"""R11.2 Nothing marks an illegal play.
+
+An illegal play is compared with a legal play of the same form: the changes in every view, and the
+lines of code that decide and fold it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ VIEWERS = (None, 0, 1, 2, 3)
 
 
 def before(role: Role) -> Table:
-    """The table that the play of a role comes to."""
+    """The table before the play of a role."""
     table = four()
     table.play("A: 6♥")
     assert role.player in LETTERS[:4]
@@ -30,14 +33,14 @@ def before(role: Role) -> Table:
 
 
 def changed(old: TableView, new: TableView, swap: dict[str, str]) -> dict[str, object]:
-    """The fields of a view that a play has changed, with two cards exchanged in the new one."""
+    """The fields of a view that a play changes, with two cards exchanged in the new view."""
     was, now = shown(old, swap), shown(new, swap)
     return {name: now.get(name) for name in {*was, *now} if now.get(name) != was.get(name)}
 
 
 @roles
-def test_R11_2_an_illegal_play_changes_each_view_as_an_honest_one_does(role: Role) -> None:
-    """`hand` is compared for all but the player, whose own view lacks the card that they laid."""
+def test_R11_2_an_illegal_play_changes_each_view_like_a_legal_one(role: Role) -> None:
+    """`hand` is not compared for the player, whose own view loses the card."""
     honest, cheat = after(role, role.honest), after(role, role.wrong)
     mine, theirs = (type_name(CARD_BY_NAME[card]) for card in (role.honest, role.wrong))
     for viewer in VIEWERS:
@@ -52,7 +55,7 @@ def test_R11_2_an_illegal_play_changes_each_view_as_an_honest_one_does(role: Rol
 
 
 @roles
-def test_R11_2_the_moves_offered_follow_from_what_lies_there_for_all_to_see(role: Role) -> None:
+def test_R11_2_the_listed_moves_depend_on_public_cards_alone(role: Role) -> None:
     for card in (role.honest, role.wrong):
         match = after(role, card).match
         ranks = {CARD_BY_NAME[card] % 13, CARD_BY_NAME["6♥"] % 13}
@@ -71,7 +74,7 @@ def test_R11_2_the_moves_offered_follow_from_what_lies_there_for_all_to_see(role
 
 
 def lines_run(work: Any) -> list[tuple[str, int]]:
-    """The lines of the core that some work runs."""
+    """The lines of the core that a function runs."""
     lines: list[tuple[str, int]] = []
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -91,8 +94,8 @@ def lines_run(work: Any) -> list[tuple[str, int]]:
 
 
 @roles
-def test_R11_2_an_illegal_play_takes_the_work_of_an_honest_one(role: Role) -> None:
-    """No latency tells them apart: the same lines decide, and but for a note the same ones fold."""
+def test_R11_2_an_illegal_play_runs_the_same_code_as_a_legal_one(role: Role) -> None:
+    """Latency does not show the difference: only the fold runs three more lines to record it."""
 
     def work(card: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
         match = before(role).match
@@ -105,6 +108,6 @@ def test_R11_2_an_illegal_play_takes_the_work_of_an_honest_one(role: Role) -> No
 
     (honest, kept), (cheat, noted) = work(role.honest), work(role.wrong)
     note = [line for line in noted if line not in kept]
-    assert len(note) == 3, "the fold notes the cheat, for a challenge to find"
+    assert len(note) == 3, "the fold records the cheat for a challenge"
     assert [line for line in noted if line not in note] == kept
     assert [line for line in cheat if line not in note] == honest

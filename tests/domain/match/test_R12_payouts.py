@@ -1,4 +1,4 @@
-"""R12 Stakes: what each seat gets back. Taking the stakes is the store's part."""
+"""R12 Stakes: the share of each seat. The store takes the stakes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAKES = (1, 2, 7, 100, 999_999_937)
 
 
 def groupings(seats: Sequence[int]) -> Iterator[list[list[int]]]:
-    """Every order in which these seats can go out, with every way of sharing places."""
+    """Every order in which these seats can go out, with every combination of shared places."""
     if not seats:
         yield []
         return
@@ -28,7 +28,7 @@ def groupings(seats: Sequence[int]) -> Iterator[list[list[int]]]:
 
 
 def places_of(groups: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """The place of each seat that went out, groups first to last."""
+    """The place of each seat that went out, from the first group to the last."""
     places: list[tuple[int, int]] = []
     for group in groups:
         place = len(places) + 1
@@ -46,7 +46,7 @@ def shares(
 
 
 @pytest.mark.parametrize(("seats", "results"), [(2, 2), (3, 9), (4, 52), (5, 375), (6, 3246)])
-def test_C20_R12_3_R12_4_whatever_the_places_the_shares_sum_to_the_bank(
+def test_C20_R12_3_R12_4_for_all_places_the_shares_sum_to_the_bank(
     seats: int, results: int
 ) -> None:
     count = 0
@@ -67,18 +67,18 @@ def test_C20_R12_3_R12_4_whatever_the_places_the_shares_sum_to_the_bank(
 
 
 def stages(seats: Sequence[int]) -> Iterator[list[list[int]]]:
-    """Every way in which some of these seats can have gone out so far."""
+    """Every order in which some of these seats can have gone out so far."""
     for count in range(len(seats) + 1):
         for out in combinations(seats, count):
             yield from groupings(out)
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5, 6])
-def test_R12_5_draws_and_cancelled_tables_give_every_stake_back(seats: int) -> None:
+def test_R12_5_draws_and_cancelled_tables_return_every_stake(seats: int) -> None:
     assert shares(7, MatchResult(Outcome.OUTCOME_CANCELLED), [], seats) == [7] * seats
     for groups in stages(range(seats)):
         still_in = seats - sum(map(len, groups))
-        # A draw is between those who went out last (R9.4), or those who are still in (R9.5).
+        # A draw is between the seats that went out last (R9.4) or the seats in play (R9.5).
         if len(groups[-1] if groups and not still_in else range(still_in)) > 1:
             for stake in STAKES:
                 draw = shares(stake, MatchResult(Outcome.OUTCOME_DRAW), groups, seats)
@@ -93,7 +93,7 @@ def test_R12_5_a_cancelled_table_pays_the_seats_that_were_taken(taken: list[int]
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5, 6])
-def test_R12_6_whoever_leaves_at_whatever_stage_the_shares_sum_to_the_bank(seats: int) -> None:
+def test_R12_6_for_any_leaver_at_any_stage_the_shares_sum_to_the_bank(seats: int) -> None:
     for leaver in range(seats):
         others = [seat for seat in range(seats) if seat != leaver]
         for groups in stages(others):
@@ -114,7 +114,7 @@ def test_R12_6_whoever_leaves_at_whatever_stage_the_shares_sum_to_the_bank(seats
         (100, [[0], [1]], [200, 100, 0]),
         # bank 21: 14 and 7
         (7, [[2], [0]], [7, 0, 14]),
-        # bank 3: 2 and 1; pooled 3, split 2 and 1, the odd coin to who draws earlier
+        # bank 3: 2 and 1; pooled 3, split 2 and 1, the odd coin to the seat that draws earlier
         (1, [[2, 0]], [1, 0, 2]),
         (1, [[0, 2]], [2, 0, 1]),
         # four seats, bank 400, weights 3 2 1 of 6: 200, 133, 66, and the coin left over: 201
@@ -163,7 +163,7 @@ def test_R12_6_values_worked_out_by_hand(stake: int, leaver: int, expected: list
     assert shares(stake, result, [], len(expected)) == expected
 
 
-# --- the same through whole matches -------------------------------------------------------------
+# --- whole matches ------------------------------------------------------------------------------
 
 
 def test_R12_3_the_result_of_a_match_carries_the_shares() -> None:
@@ -174,7 +174,7 @@ def test_R12_3_the_result_of_a_match_carries_the_shares() -> None:
     assert (table.places, table.shares) == ([1, 2, 3], [200, 100, 0])
 
 
-# One coin each of three: the pool of places one and two is 3, so 1 each and an odd one.
+# Three stakes of one coin: the pool of the first two places is 3, 1 for each and an odd coin.
 
 
 def test_R12_4_the_odd_coin_goes_to_the_attacker_of_the_bout() -> None:
@@ -185,7 +185,7 @@ def test_R12_4_the_odd_coin_goes_to_the_attacker_of_the_bout() -> None:
     assert (table.places, table.shares) == ([3, 1, 1], [0, 1, 2])
 
 
-def test_R12_4_the_odd_coin_goes_to_who_transferred_and_so_draws_first() -> None:
+def test_R12_4_the_odd_coin_goes_to_the_seat_that_transferred_because_it_draws_first() -> None:
     table = endgame_table(
         "7♥ 7♦ 8♦ 8♣", "6♥", "6♦", trump="♠", attacker="B", transfer=True, stake_coins=1
     )
@@ -194,7 +194,7 @@ def test_R12_4_the_odd_coin_goes_to_who_transferred_and_so_draws_first() -> None
     assert (table.places, table.shares) == ([3, 1, 1], [0, 1, 2])
 
 
-def test_R12_5_a_draw_gives_the_stake_back_also_to_those_who_went_out_earlier() -> None:
+def test_R12_5_a_draw_returns_all_stakes_also_to_seats_that_went_out_earlier() -> None:
     table = endgame_table("6♥", "7♥ K♣", "A♣", trump="♠", stake_coins=9)
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
@@ -202,7 +202,7 @@ def test_R12_5_a_draw_gives_the_stake_back_also_to_those_who_went_out_earlier() 
     assert (table.places, table.shares) == ([1, 2, 2], [9, 9, 9])
 
 
-def test_R12_6_the_leaver_pays_the_others_also_one_who_is_out() -> None:
+def test_R12_6_the_leaver_pays_all_others_also_a_seat_that_is_out() -> None:
     table = endgame_table("6♥", "7♥ K♣", "9♣", trump="♠", stake_coins=9)
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()  # A is out
@@ -210,7 +210,7 @@ def test_R12_6_the_leaver_pays_the_others_also_one_who_is_out() -> None:
     assert (table.places, table.shares) == ([0, 0, 0], [14, 13, 0])
 
 
-def test_free_tables_share_nothing() -> None:
+def test_free_tables_have_no_shares() -> None:
     table = dealt("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", trump="A♠")
     table.play("A: leave")
     assert table.shares == [0, 0]

@@ -46,7 +46,9 @@ def test_R1_2_decks() -> None:
         ("A♥", "2♥", False),
     ],
 )
-def test_R1_3_what_beats_what_with_spades_as_trumps(card: str, beater: str, beats: bool) -> None:
+def test_R1_3_a_card_beats_another_with_spades_as_trumps(
+    card: str, beater: str, beats: bool
+) -> None:
     spades = 3
     assert bool(BEATERS[spades][CARD_BY_NAME[card]] & BIT_OF[CARD_BY_NAME[beater]]) == beats
 
@@ -84,7 +86,7 @@ def test_R2_settings_out_of_range_are_refused_with_their_field(field: str, value
     assert [fault.path for fault in outcome.fields] == [f"settings.{field}"]
 
 
-def test_R2_the_circle_must_be_chosen_from_three_seats_on() -> None:
+def test_R2_the_throw_in_circle_is_required_for_three_or_more_seats() -> None:
     assert isinstance(complete_settings(settings(seats=3, throw_in=0)), Refusal)
     assert complete_settings(settings(seats=2, throw_in=0)) == settings(seats=2)
 
@@ -128,7 +130,7 @@ def test_R2_the_circle_must_be_chosen_from_three_seats_on() -> None:
         ),
     ],
 )
-def test_R2_2_presets_fill_in_what_they_lock(asked: Settings, full: Settings) -> None:
+def test_R2_2_presets_fill_in_the_settings_that_they_lock(asked: Settings, full: Settings) -> None:
     assert complete_settings(asked) == full
     assert opened(asked).match.table.settings == full
 
@@ -160,8 +162,8 @@ def test_R2_2_presets_stay_locked(preset: str, field: str, value: Any) -> None:
     assert [fault.path for fault in outcome.fields] == [f"settings.{field}"]
 
 
-def test_R2_what_is_no_setting_is_not_kept() -> None:
-    strange = b"\xa2\x06\x03abc"  # field 100, as bytes; a client of another version may send it
+def test_R2_unknown_fields_of_settings_are_dropped() -> None:
+    strange = b"\xa2\x06\x03abc"  # field 100, which a client of another version may send
     asked = Settings.FromString(settings().SerializeToString() + strange)
     kept = opened(asked).match.table.settings
     assert kept.SerializeToString() == settings().SerializeToString()
@@ -173,5 +175,5 @@ def test_R2_2_an_unknown_preset_is_refused() -> None:
     assert refused(outcome) == "UNKNOWN_PRESET R2.2"
 
 
-def test_R2_2_classic_still_asks_for_the_number_of_seats() -> None:
+def test_R2_2_classic_does_not_lock_the_number_of_seats() -> None:
     assert isinstance(complete_settings(Settings(preset="classic-1.0.0")), Refusal)

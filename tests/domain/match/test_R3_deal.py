@@ -1,4 +1,4 @@
-"""R3 The deal: sitting down, trumps, who attacks first. The shuffle is in test_fair_dealing."""
+"""R3 The deal: sitting down, trumps, the first attacker. test_fair_dealing has the shuffle."""
 
 import pytest
 
@@ -43,12 +43,12 @@ ALL_36 = (
 
 
 def sit(table: Table, letter: str, seat: int | None = None) -> str:
-    """Sits a player down; gives what happened, in words."""
+    """Seat a player. Return the events or the refusal in words."""
     return attempt(table, by_player(f"player-{letter}"), TakeSeat(letter, seat))
 
 
 def attempt(table: Table, actor: Actor, command: Command) -> str:
-    """Store what a command makes, unless it is refused; gives what happened, in words."""
+    """Store the events of a command. Return the events or the refusal in words."""
     outcome = decide(table.match, actor, command)
     if isinstance(outcome, Refusal):
         return refused(outcome)
@@ -69,7 +69,7 @@ def test_R3_0_cards_are_dealt_when_the_last_free_seat_is_taken() -> None:
     ]
 
 
-def test_R3_0_sitting_down_is_refused_where_it_cannot_be() -> None:
+def test_R3_0_sitting_down_is_refused_where_it_is_not_possible() -> None:
     table = opened(settings(seats=3))
     sit(table, "A", 1)
     assert sit(table, "A") == "ALREADY_SEATED R3.0"
@@ -89,21 +89,21 @@ def test_R3_0_until_the_deal_a_seat_can_be_given_up() -> None:
     assert sit(table, "A") == "seat_taken dealt"
 
 
-def test_R3_0_a_player_can_sit_down_and_leave_only_so_often() -> None:
-    """Or one player alone could make the log of a table as long as they like."""
+def test_R3_0_a_player_can_give_up_a_seat_a_limited_number_of_times() -> None:
+    """Otherwise one player could make the log of a table arbitrarily long."""
     table = opened(settings(seats=3))
     for _ in range(GIVE_UPS_MAX):
         assert sit(table, "A") == "seat_taken"
         assert attempt(table, ANN, Leave()) == "seat_vacated"
     assert sit(table, "A") == "GIVEN_UP_TOO_OFTEN"
-    assert sit(table, "B") == "seat_taken"  # others may
+    assert sit(table, "B") == "seat_taken"  # other players still can
     again = Match()
     for record in table.records:
         again.apply(record)
     assert again.table == table.match.table
 
 
-def test_R3_0_the_one_who_opened_can_cancel_until_the_deal() -> None:
+def test_R3_0_the_owner_can_cancel_until_the_deal() -> None:
     table = opened(settings(stake_coins=10))
     sit(table, "B")
     assert attempt(table, BOB, CancelTable()) == "NOT_OWNER R3.0"
@@ -115,7 +115,7 @@ def test_R3_0_the_one_who_opened_can_cancel_until_the_deal() -> None:
     assert attempt(dealt_table, ANN, CancelTable()) == "MATCH_NOT_WAITING R3.0"
 
 
-def test_R3_0_R13_1_a_rematch_waits_for_all_its_players_and_each_can_close_it() -> None:
+def test_R3_0_R13_1_a_rematch_waits_for_all_its_players_and_each_can_cancel_it() -> None:
     old = full(settings())
     old.play("A: leave")
     rematch = Rematch(old.match, "B", b"", SERVER_SEED, idle_limit_seconds=60)
@@ -128,7 +128,7 @@ def test_R3_0_R13_1_a_rematch_waits_for_all_its_players_and_each_can_close_it() 
         assert table.outcome == "cancelled"
 
 
-def test_R12_7_bots_sit_at_free_tables_only_and_only_for_the_owner() -> None:
+def test_R12_7_only_the_owner_seats_bots_and_only_at_free_tables() -> None:
     table = opened(settings(seats=3))
     assert attempt(table, BOB, SeatBot(EASY)) == "NOT_OWNER R3.0"
     assert attempt(table, ANN, SeatBot(EASY, 1)) == "seat_taken"
@@ -171,10 +171,10 @@ def test_C04_R3_3_a_deal_that_uses_up_the_deck(deck: int, seats: int) -> None:
 def test_R3_4_the_holder_of_the_lowest_trump_attacks_first() -> None:
     assert dealt(*ALL_36, trump="A♠").attacker == "E"  # holds 6♠; F holds higher ones
     low = dealt("7♠ 6♥ 7♥ 8♥ 9♥ 10♥", "9♠ A♠ K♠ Q♠ J♠ 10♠", "6♣ 7♣ 8♣ 9♣ 10♣ J♣", trump="6♠")
-    assert low.attacker == "A"  # 6♠ lies under the stock
+    assert low.attacker == "A"  # 6♠ is under the stock
 
 
-def test_R3_4_seats_are_found_by_the_lowest_trump_of_the_deal_made() -> None:
+def test_R3_4_the_first_attacker_holds_the_lowest_trump_of_any_deal() -> None:
     seen = set()
     for seed in range(60):
         table = full(settings(deck=52, seats=4), server_seed=bytes([seed]) * 32)

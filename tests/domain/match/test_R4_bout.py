@@ -6,14 +6,14 @@ from tests.domain.tables import Table, dealt, kinds
 
 
 def attacks_left(table: Table) -> int:
-    """What every reader is told (R4.4)."""
+    """The number of attack cards left in every view (R4.4)."""
     left = {table_view(table.match, viewer).attacks_left for viewer in (None, 0, 1)}
     assert len(left) == 1
     return left.pop()
 
 
 def sixes() -> Table:
-    """Two seats; A holds all sixes and leads."""
+    """Two seats. A holds all sixes and leads."""
     return dealt("6♠ 6♥ 6♦ 6♣ 7♥ 7♦", "7♠ 8♦ 8♥ 9♥ 7♣ 8♣", trump="A♠")
 
 
@@ -25,7 +25,7 @@ def test_R4_1_the_attacker_leads_any_card_and_the_next_seat_defends() -> None:
         assert table.on_table == card
 
 
-def test_R4_1_nobody_else_leads() -> None:
+def test_R4_1_no_other_seat_leads() -> None:
     table = sixes()
     assert table.refused("B: 7♠") == "NOT_YOUR_TURN R4.1"
     assert table.refused("B: 7♠ beats 6♥") == "NOTHING_LED R4.1"
@@ -98,14 +98,14 @@ def test_R4_3_at_most_as_many_attack_cards_as_the_defender_held() -> None:
 def test_C09_R4_3_the_cap_is_counted_once_from_the_hand_at_the_start() -> None:
     table = endgame_table("6♥ 7♣ 8♦ 7♦", "7♥ 8♣ 9♦ J♦", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥", "A: 7♣", "B: 8♣ beats 7♣", "A: 8♦")
-    # B held four and now holds two; one more is allowed, though B has fewer cards than it faced
+    # B held four cards and holds two. One more attack card is allowed.
     table.play("B: 9♦ beats 8♦")
     assert attacks_left(table) == 1
     assert kinds(table.play("A: 7♦")) == ["attacked"]
 
 
-def test_R4_3_never_more_than_six_however_many_the_defender_holds() -> None:
-    # B takes 6♥ and holds seven; A draws 7♠
+def test_R4_3_at_most_six_attack_cards_for_any_hand_of_the_defender() -> None:
+    # B takes 6♥ and holds seven cards. A draws 7♠.
     table = dealt("6♥ 6♦ 6♣ 6♠ 7♦ 7♥", "7♣ 8♣ 9♣ 10♣ J♣ 8♠", trump="A♠", stock="7♠")
     table.play("A: 6♥", "B: take", "A: pass")
     assert attacks_left(table) == 6
@@ -115,7 +115,7 @@ def test_R4_3_never_more_than_six_however_many_the_defender_holds() -> None:
     assert attacks_left(table) == 0
 
 
-def test_R4_3_five_in_the_opening() -> None:
+def test_R4_3_at_most_five_attack_cards_in_the_opening() -> None:
     table = dealt("6♠ 6♥ 6♦ 6♣ 7♥ 7♦", "7♠ 8♦ 8♥ 9♥ 7♣ 8♣", trump="A♠", five_card_opening=True)
     assert attacks_left(table) == 5
     table.play("A: 6♥", "A: 6♦", "A: 6♣", "A: 6♠", "B: 7♣ beats 6♣", "A: 7♥")
@@ -138,7 +138,7 @@ def test_R4_3_a_take_keeps_the_opening_and_a_defence_ends_it_for_the_next_bout()
     assert attacks_left(table) == 6
 
 
-def test_R4_4_the_view_counts_down() -> None:
+def test_R4_4_the_view_counts_the_attack_cards_left() -> None:
     table = sixes()
     left = [attacks_left(table)]
     for move in ("A: 6♥", "A: 6♦", "B: 8♥ beats 6♥", "B: take", "A: 6♣"):

@@ -11,7 +11,7 @@ NEIGHBOURS, ALL = 1, 2
 
 
 def four(throw_in: int = ALL, **wanted: Any) -> Table:
-    """Four seats with a seven or a six each; A leads, B defends."""
+    """Four seats with a seven or a six each. A leads, B defends."""
     return dealt(
         "6♠ 6♥ 8♦ 9♦ 10♦ J♦",
         "7♥ 8♥ 9♥ 7♠ Q♣ K♣",
@@ -56,7 +56,7 @@ def test_R5_1_first_come_first_served_up_to_the_cap() -> None:
 def test_C15_two_seats_throw_in_one_after_the_other_on_the_same_table() -> None:
     table = four()
     table.play("A: 6♥", "B: 7♥ beats 6♥")
-    table.play("C: 7♦", "D: 7♣")  # D saw the table without 7♦; both are legal
+    table.play("C: 7♦", "D: 7♣")  # D decided before it saw 7♦; both are legal
     assert table.on_table == "6♥ 7♥ 7♦ 7♣"
 
 
@@ -68,7 +68,7 @@ def test_R5_2_neighbours_are_the_seats_on_either_side_of_the_defender() -> None:
     assert table.refused("D: pass") == "PASS_TOO_EARLY R5.3"
 
 
-def test_R5_2_all_is_every_seat_but_the_defender() -> None:
+def test_R5_2_all_means_every_seat_but_the_defender() -> None:
     assert four(ALL).throwers == "ACD"
 
 
@@ -107,7 +107,7 @@ def test_C07_the_circle_and_the_transfer_are_independent(
     assert table.on_clock == throwers
 
 
-def test_C07_after_a_transfer_the_circle_is_that_of_the_new_defender() -> None:
+def test_C07_after_a_transfer_the_circle_is_around_the_new_defender() -> None:
     hands = ("6♠ 6♥ 8♦ 9♦ 10♦ J♦", "6♦ 8♥ 9♥ 7♠ Q♣ K♣", "7♥ 7♦ 8♣ 9♣ 10♣ J♣")
     for throw_in, throwers in ((NEIGHBOURS, "BD"), (ALL, "ABD")):
         table = dealt(*hands, "6♣ 7♣ Q♦ K♦ Q♥ K♥", trump="A♠", throw_in=throw_in, transfer=True)
@@ -115,7 +115,7 @@ def test_C07_after_a_transfer_the_circle_is_that_of_the_new_defender() -> None:
         assert (table.attacker, table.defender, table.throwers) == ("B", "C", throwers)
 
 
-def test_R5_3_nobody_passes_while_a_card_is_unbeaten_and_take_is_not_declared() -> None:
+def test_R5_3_no_seat_passes_while_a_card_is_unbeaten_and_take_is_not_declared() -> None:
     table = four()
     table.play("A: 6♥")
     assert table.refused("A: pass") == "PASS_TOO_EARLY R5.3"
@@ -129,13 +129,13 @@ def test_R5_3_the_defender_does_not_pass() -> None:
     assert table.refused("B: pass") == "NOT_YOUR_TURN R5.3"
 
 
-def test_R5_3_a_seat_that_may_not_throw_in_has_nothing_to_pass() -> None:
+def test_R5_3_a_seat_that_may_not_throw_in_cannot_pass() -> None:
     table = four(NEIGHBOURS)
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert table.refused("D: pass") == "NOTHING_TO_PASS R5.3"
 
 
-def test_R5_3_a_seat_without_cards_has_nothing_to_pass() -> None:
+def test_R5_3_a_seat_without_cards_cannot_pass() -> None:
     table = endgame_table("6♥", "7♥ 8♥ K♣", "9♦ 10♦", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert table.on_clock == "C"

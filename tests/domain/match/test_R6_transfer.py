@@ -11,11 +11,11 @@ TABLE_OF_THREE = ("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q�
 
 
 def three(transfer: bool = True, **wanted: Any) -> Table:
-    """Each of three seats holds a six, A two; A leads."""
+    """Three seats. B and C hold a six each, A two. A leads."""
     return dealt(*TABLE_OF_THREE, trump="A♠", transfer=transfer, **wanted)
 
 
-def test_R6_podkidnoy_knows_no_transfer() -> None:
+def test_R6_podkidnoy_has_no_transfers() -> None:
     table = three(transfer=False)
     table.play("A: 6♥")
     assert table.refused("B: transfer 6♦") == "TRANSFER_OFF R6"
@@ -38,25 +38,25 @@ def test_R6_1_only_the_defender_transfers() -> None:
     assert table.refused("C: transfer 6♣") == "NOT_YOUR_TURN R6.1"
 
 
-def test_R6_1_only_with_the_rank_led() -> None:
+def test_R6_1_a_transfer_needs_the_rank_led() -> None:
     table = three()
     table.play("A: 6♥")
     assert table.refused("B: transfer 7♥") == "NOT_THE_RANK_LED R6.1"
 
 
-def test_R6_1_not_after_a_card_was_beaten() -> None:
+def test_R6_1_no_transfer_after_a_card_was_beaten() -> None:
     table = three()
     table.play("A: 6♥", "A: 6♠", "B: 7♥ beats 6♥")
     assert table.refused("B: transfer 6♦") == "TRANSFER_TOO_LATE R6.1"
 
 
-def test_R6_1_not_after_take() -> None:
+def test_R6_1_no_transfer_after_take() -> None:
     table = three()
     table.play("A: 6♥", "B: take")
     assert table.refused("B: transfer 6♦") == "TAKE_DECLARED R7.2"
 
 
-def test_R6_1_cards_thrown_in_go_along() -> None:
+def test_R6_1_cards_thrown_in_are_transferred_too() -> None:
     table = three()
     table.play("A: 6♥", "A: 6♠", "B: transfer 6♦")
     assert table.on_table == "6♥ 6♠ 6♦"
@@ -72,35 +72,35 @@ def test_C01_a_transfer_with_a_card_not_held_is_refused() -> None:
     assert table.hand("B") == "Q♣ 7♥ 8♥ 9♥ 7♠", "the card that was played left the hand"
 
 
-def test_R6_2_not_where_the_next_seat_holds_too_few() -> None:
+def test_R6_2_no_transfer_to_a_seat_with_too_few_cards() -> None:
     table = endgame_table("6♥ 10♦", "6♦ 8♥", "9♦ 10♠", "J♦ Q♦", trump="♠", transfer=True)
-    table.play("A: 6♥", "B: transfer 6♦")  # two cards against C, who holds two
+    table.play("A: 6♥", "B: transfer 6♦")  # two attack cards against C, who holds two
     table = endgame_table("6♥ 6♣ 10♦", "6♦ 8♥", "9♦ 10♠", "J♦", trump="♠", transfer=True)
     table.play("A: 6♥", "A: 6♣")
     assert table.refused("B: transfer 6♦") == "TRANSFER_TOO_MANY R6.2"
 
 
-def test_R6_2_the_cards_that_the_next_seat_threw_in_are_no_longer_in_its_hand() -> None:
+def test_R6_2_cards_that_the_next_seat_threw_in_no_longer_count_in_its_hand() -> None:
     table = endgame_table("6♥ 10♦", "6♦ 8♥", "6♣ 10♣ J♣", "J♦", trump="♠", transfer=True)
-    table.play("A: 6♥", "C: 6♣")  # C holds two, and would face three
+    table.play("A: 6♥", "C: 6♣")  # C holds two cards and would face three
     assert table.refused("B: transfer 6♦") == "TRANSFER_TOO_MANY R6.2"
 
 
-def test_R6_2_not_beyond_five_attack_cards_in_the_opening() -> None:
-    # Four cards of a rank are all there are: more lie unbeaten on tricky tables only (R11.1).
+def test_R6_2_no_transfer_beyond_five_attack_cards_in_the_opening() -> None:
+    # A rank has only four cards. More are unbeaten only on tricky tables (R11.1).
     table = three(tricky=True, five_card_opening=True)
     table.play("A: 6♥", "A: 7♦", "A: 8♦", "A: 9♦")
-    table.play("B: transfer 6♦")  # five against C, who holds six
+    table.play("B: transfer 6♦")  # five attack cards against C, who holds six
     assert table.refused("C: transfer 6♣") == "TRANSFER_TOO_MANY R6.2"
     table = three(tricky=True, five_card_opening=True)
     table.play("A: 6♥", "A: 7♦", "A: 8♦", "A: 9♦", "A: 10♦")
     assert table.refused("B: transfer 6♦") == "TRANSFER_TOO_MANY R6.2"
     table = three(tricky=True)
     table.play("A: 6♥", "A: 7♦", "A: 8♦", "A: 9♦", "A: 10♦")
-    table.play("B: transfer 6♦")  # six, without the opening
+    table.play("B: transfer 6♦")  # six attack cards, without the opening
 
 
-def test_C09_R6_2_the_cap_is_counted_anew_from_the_new_defender() -> None:
+def test_C09_R6_2_the_cap_is_counted_again_from_the_hand_of_the_new_defender() -> None:
     table = endgame_table(
         "6♥ 10♦ 10♥ J♥", "6♦ 8♥ 8♦ 8♣", "7♥ 7♦ 9♣", "J♦ 7♣ Q♦", trump="♠", transfer=True
     )
@@ -111,7 +111,7 @@ def test_C09_R6_2_the_cap_is_counted_anew_from_the_new_defender() -> None:
     assert table.match.cap == 3, "and is held to the three it had"
 
 
-def test_R6_3_with_two_seats_the_attack_goes_back() -> None:
+def test_R6_3_with_two_seats_the_attack_returns_to_the_first_attacker() -> None:
     table = dealt("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", trump="A♠", transfer=True)
     table.play("A: 6♥", "B: transfer 6♦")
     assert (table.attacker, table.defender) == ("B", "A")
@@ -120,7 +120,7 @@ def test_R6_3_with_two_seats_the_attack_goes_back() -> None:
     assert table.match.unbeaten == 3
 
 
-def test_R6_3_a_chain_goes_all_the_way_round() -> None:
+def test_R6_3_a_chain_of_transfers_can_go_around_the_table() -> None:
     table = three()
     table.play("A: 6♥", "B: transfer 6♦", "C: transfer 6♣")
     assert (table.attacker, table.defender) == ("C", "A")
@@ -140,7 +140,7 @@ def test_R6_3_R8_2_the_seat_that_transferred_draws_first() -> None:
     assert table.attacker == "A", "the attack passes over C"
 
 
-def test_R6_3_transferring_the_last_card_of_a_hand() -> None:
+def test_R6_3_the_last_card_of_a_hand_can_be_transferred() -> None:
     table = endgame_table("6♥ 10♦", "6♦", "7♥ 7♦ K♣", trump="♠", transfer=True)
     table.play("A: 6♥", "B: transfer 6♦")
     assert table.hand("B") == ""

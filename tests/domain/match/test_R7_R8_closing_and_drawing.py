@@ -9,16 +9,16 @@ STOCK = "J♦ J♥ Q♦ Q♥ K♦ K♥ K♣"
 
 
 def three(stock: str = STOCK) -> Table:
-    """Three seats, A leads."""
+    """Three seats. A leads."""
     return dealt(*THREE, trump="A♠", stock=stock)
 
 
 def drawn(event: Event) -> list[tuple[str, str]]:
-    """Who drew what, in order."""
+    """The draws of each seat, in order."""
     return [(LETTERS[draw.seat], names(draw.cards)) for draw in event.drew.draws]
 
 
-def test_R7_1_all_beaten_and_all_passed_goes_to_the_discard_pile() -> None:
+def test_R7_1_when_all_cards_are_beaten_and_all_seats_passed_the_table_is_discarded() -> None:
     table = three()
     table.play("A: 6♥", "B: 7♥ beats 6♥", "C: 7♣", "B: 7♠ beats 7♣", "A: pass")
     events = table.play("C: pass")
@@ -29,13 +29,13 @@ def test_R7_1_all_beaten_and_all_passed_goes_to_the_discard_pile() -> None:
     assert (table.attacker, table.defender) == ("B", "C"), "the defender attacks next"
 
 
-def test_R7_1_nothing_closes_while_a_seat_that_may_throw_in_has_not_passed() -> None:
+def test_R7_1_the_bout_stays_open_until_every_seat_that_may_throw_in_has_passed() -> None:
     table = three()
     assert kinds(table.play("A: 6♥", "B: 7♥ beats 6♥", "A: pass")) == ["passed"]
     assert table.on_clock == "C"
 
 
-def test_R7_2_the_defender_takes_everything_and_is_passed_over() -> None:
+def test_R7_2_the_defender_takes_everything_and_is_skipped() -> None:
     table = three()
     table.play("A: 6♥", "B: 7♥ beats 6♥", "C: 7♣", "B: take", "A: pass")
     events = table.play("C: pass")
@@ -55,7 +55,7 @@ def test_R7_2_take_needs_an_unbeaten_card_and_the_defender() -> None:
     assert table.refused("B: take") == "NOTHING_TO_TAKE R7.2"
 
 
-def test_R7_2_take_cannot_be_called_back() -> None:
+def test_R7_2_take_cannot_be_withdrawn() -> None:
     table = three()
     table.play("A: 6♥", "B: take")
     assert table.refused("B: 7♥ beats 6♥") == "TAKE_DECLARED R7.2"
@@ -66,7 +66,7 @@ def test_R7_2_cards_are_thrown_in_after_take_by_the_same_rules() -> None:
     table = endgame_table("6♥ 6♣ 10♦", "9♥ J♣", "6♦ 10♥ K♥", trump="♠")
     table.play("A: 6♥", "B: take")
     assert table.refused("C: K♥") == "RANK_NOT_ON_TABLE R5.1"
-    events = table.play("C: 6♦")  # B held two: the cap is reached
+    events = table.play("C: 6♦")  # B held two cards, so the cap is reached
     assert kinds(events) == ["attacked", "took"]
     assert table.hand("B") == "J♣ 6♦ 6♥ 9♥"
 
@@ -84,14 +84,14 @@ def test_R7_3_the_cap_closes_a_take_at_once() -> None:
     assert kinds(table.play("A: 6♥", "B: take")) == ["take_declared", "took"]
 
 
-def test_R7_3_nobody_left_to_throw_in_closes_at_once() -> None:
+def test_R7_3_the_bout_closes_at_once_when_no_seat_can_throw_in() -> None:
     table = endgame_table("6♥", "7♥ K♣ 8♦", trump="♠")
     events = table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert kinds(events) == ["defended", "discarded", "went_out", "finished"]
 
 
-def test_R7_3_a_hand_that_holds_nothing_to_throw_in_is_still_asked() -> None:
-    # Neither A nor C holds a six or a seven, which nobody else may learn.
+def test_R7_3_a_seat_without_a_fitting_card_must_still_pass() -> None:
+    # Neither A nor C holds a six or a seven. The other seats may not learn this.
     table = endgame_table("6♥ 10♦ 10♣", "7♥ 8♦ K♦", "9♣ 9♦", trump="♠")
     assert kinds(table.play("A: 6♥", "B: 7♥ beats 6♥")) == ["defended"]
     assert table.on_clock == "AC"
@@ -101,7 +101,7 @@ def test_R7_3_a_hand_that_holds_nothing_to_throw_in_is_still_asked() -> None:
 
 def test_R7_4_where_the_next_attacker_is_out_the_next_seat_in_play_attacks() -> None:
     table = endgame_table("6♥ 10♦ 10♣", "7♥", "9♣ 9♦", trump="♠")
-    table.play("A: 6♥", "B: 7♥ beats 6♥")  # B should attack, but is out
+    table.play("A: 6♥", "B: 7♥ beats 6♥")  # B is the next attacker but is out
     assert (table.attacker, table.defender) == ("C", "A")
 
 
@@ -128,7 +128,7 @@ def test_R8_2_the_attacker_draws_first_then_clockwise_and_the_defender_last() ->
     assert drawn(table.pass_all()[-1]) == [("A", "J♦"), ("C", "J♥"), ("B", "Q♦ Q♥")]
 
 
-def test_R8_1_the_last_cards_go_to_those_who_draw_first() -> None:
+def test_R8_1_the_last_cards_go_to_the_seats_that_draw_first() -> None:
     table = dealt(
         "6♠ 6♥ 6♦ 7♣ 7♦ 7♥",
         "7♠ 8♣ 8♦ 8♥ 8♠ 9♣",
@@ -143,7 +143,7 @@ def test_R8_1_the_last_cards_go_to_those_who_draw_first() -> None:
     table.play("C: J♣", "D: take")
     assert drawn(table.pass_all()[-1]) == [("C", "A♦")]
     table.play("E: 10♣", "E: 10♦", "E: 10♥", "A: take")
-    # E lacks three, and two are left: the trump card is the last
+    # E needs three cards and two are left. The trump card is the last one.
     assert drawn(table.pass_all()[-1]) == [("E", "A♥ A♠")]
     assert table.hand("E") == "K♣ K♦ A♥ 10♠ A♠"
     assert table.match.stock == []
@@ -152,7 +152,7 @@ def test_R8_1_the_last_cards_go_to_those_who_draw_first() -> None:
 
 
 def test_C10_a_defender_with_an_empty_hand_still_draws_last() -> None:
-    # B beats six cards and holds nothing; three cards are left, and A and C need four.
+    # B beats six cards and has no cards. Three cards are left, and A and C need four.
     table = dealt(
         "2♠ 2♥ 2♦ 3♥ 3♦ 4♥",
         "3♠ 4♦ 5♥ 5♦ 4♠ 5♠",

@@ -34,7 +34,9 @@ def test_R15_worked_endings(a: str, b: str, transfer: bool, moves: str, outcome:
 
 
 @pytest.mark.parametrize("others", [[], ["9♣ 9♦"], ["9♣ 9♦", "10♣ 10♦"]])
-def test_R9_1_an_empty_hand_is_not_out_while_the_bout_runs(others: list[str]) -> None:
+def test_R9_1_a_seat_with_an_empty_hand_is_not_out_before_the_end_of_the_bout(
+    others: list[str],
+) -> None:
     table = endgame_table("6♥", "7♥ K♣ 8♦", *others, trump="♠")
     table.play("A: 6♥")
     assert table.hand("A") == ""
@@ -43,7 +45,7 @@ def test_R9_1_an_empty_hand_is_not_out_while_the_bout_runs(others: list[str]) ->
 
 
 def test_R9_1_an_empty_hand_is_filled_while_the_stock_lasts() -> None:
-    # A lays all six cards; the stock gives six more.
+    # A plays all six cards and draws six more.
     table = dealt("6♠ 6♥ 6♦ 7♦ 7♥ 7♠", "7♣ 8♥ 8♦ 9♥ 9♦ 10♥", trump="A♠")
     table.play("A: 6♥", "B: 8♥ beats 6♥", "A: 6♦", "B: take", "A: 6♠", "A: pass")
     assert table.match.in_play == 0b11
@@ -72,7 +74,7 @@ def test_R9_2_seats_that_go_out_in_the_same_bout_share_the_place() -> None:
     assert table.places == [1, 3, 1, 4], "the place after two firsts is the third"
 
 
-def test_R9_2_who_laid_the_last_card_first_does_not_count() -> None:
+def test_R9_2_the_order_of_the_last_cards_in_a_bout_does_not_matter() -> None:
     table = endgame_table("6♥", "7♥", "9♣ 9♦", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")  # A's hand was empty first
     assert table.outcome == "durak C"
@@ -89,7 +91,7 @@ def test_R9_3_one_seat_left_with_cards_is_the_durak_and_last() -> None:
     assert table.places == [1, 2, 3]
 
 
-def test_C03_R9_4_all_hands_emptied_together_is_a_draw() -> None:
+def test_C03_R9_4_if_all_hands_are_empty_at_once_it_is_a_draw() -> None:
     table = endgame_table("6♥", "7♥", trump="♠")
     events = table.play("A: 6♥", "B: 7♥ beats 6♥")
     assert kinds(events) == ["defended", "discarded", "went_out", "finished"]
@@ -101,7 +103,7 @@ def test_C03_R9_4_all_hands_emptied_together_is_a_draw() -> None:
 def test_R9_4_the_draw_is_between_the_seats_of_the_last_bout() -> None:
     table = endgame_table("6♥", "7♥ K♣", "A♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
-    table.pass_all()  # A is out, first
+    table.pass_all()  # A is out first
     table.play("B: K♣", "C: A♣ beats K♣")
     assert table.outcome == "draw"
     assert table.places == [1, 2, 2]
@@ -117,7 +119,7 @@ def test_C03_C11_R9_4_where_draws_are_not_allowed_the_defender_of_the_bout_is_th
 
 
 @pytest.mark.parametrize("attacker", ["A", "B", "C"])
-def test_C11_R9_4_whoever_defended_is_the_durak_not_who_would_come_next(attacker: str) -> None:
+def test_C11_R9_4_the_defender_is_the_durak_not_the_next_seat(attacker: str) -> None:
     letters = "ABC"
     at = letters.index(attacker)
     hands = ["", "", ""]
@@ -131,14 +133,14 @@ def test_C11_R9_4_whoever_defended_is_the_durak_not_who_would_come_next(attacker
     assert table.places[letters.index(defender)] == 3
 
 
-def test_R9_4_where_draws_are_not_allowed_a_take_is_as_ever() -> None:
+def test_R9_4_where_draws_are_not_allowed_a_take_ends_the_match_as_usual() -> None:
     table = endgame_table("6♥", "7♥", trump="♠", draw_allowed=False)
     table.play("A: 6♥", "B: take")
     assert table.outcome == "durak B"
 
 
 def take_for_ever(table: Table, bouts: int) -> None:
-    """Everybody leads their first card, and everybody takes."""
+    """Every attacker leads its first card, and every defender takes."""
     for _ in range(bouts):
         attacker, defender = table.attacker, table.defender
         table.play(f"{attacker}: {table.hand(attacker).split()[0]}", f"{defender}: take")
@@ -147,7 +149,7 @@ def take_for_ever(table: Table, bouts: int) -> None:
 
 @pytest.mark.parametrize("draw_allowed", [True, False])
 def test_R9_5_fifty_bouts_without_a_discard_are_a_draw_on_any_table(draw_allowed: bool) -> None:
-    # With three seats each gains one card as the defender and loses one as the attacker.
+    # With three seats each seat gains one card as defender and loses one as attacker.
     table = endgame_table(
         "6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠", draw_allowed=draw_allowed
     )
@@ -160,7 +162,7 @@ def test_R9_5_fifty_bouts_without_a_discard_are_a_draw_on_any_table(draw_allowed
     assert table.places == [1, 1, 1]
 
 
-def test_R9_5_a_discard_starts_the_count_anew() -> None:
+def test_R9_5_a_discard_resets_the_count() -> None:
     table = endgame_table("6♥ 9♦ K♣", "7♥ 10♦ K♥", "8♥ J♦ K♦ Q♦", trump="♠")
     take_for_ever(table, 30)
     match = table.match
@@ -172,7 +174,7 @@ def test_R9_5_a_discard_starts_the_count_anew() -> None:
 
 
 def beating_pair(table: Table) -> tuple[str, str]:
-    """A card of the attacker and one of the defender's, of its suit and higher."""
+    """A card of the attacker and a higher one of its suit in the defender's hand."""
     order = ["6", "7", "8", "9", "10", "J", "Q", "K", "A"]
     for card in table.hand(table.attacker).split():
         for beater in table.hand(table.defender).split():
@@ -182,7 +184,7 @@ def beating_pair(table: Table) -> tuple[str, str]:
     raise AssertionError("no such pair")
 
 
-def test_R9_5_those_who_went_out_before_keep_their_places() -> None:
+def test_R9_5_seats_that_went_out_earlier_keep_their_places() -> None:
     table = endgame_table("6♥", "7♥ 10♦ K♥", "8♥ J♦", "8♣ 9♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()
@@ -195,7 +197,7 @@ def test_R9_5_those_who_went_out_before_keep_their_places() -> None:
 def test_C05_R9_6_R10_4_leaving_ends_the_match_as_abandoned(seat: str) -> None:
     table = dealt("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", "6♣ 7♣ 8♣ 9♣ 10♣ J♣", trump="A♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥", "C: 7♣")
-    events = table.play(f"{seat}: leave")  # every card stays where it is: `Table` checks that
+    events = table.play(f"{seat}: leave")  # `Table` checks that no card moves
     assert kinds(events) == ["left", "finished"]
     assert table.outcome == f"abandoned by {seat}"
     assert table.places == [0, 0, 0], "neither a draw nor a place"
@@ -203,7 +205,7 @@ def test_C05_R9_6_R10_4_leaving_ends_the_match_as_abandoned(seat: str) -> None:
     assert table.refused("A: pass") == "MATCH_NOT_IN_PLAY R3.0"
 
 
-def test_R9_1_a_seat_that_is_out_moves_no_more() -> None:
+def test_R9_1_a_seat_that_is_out_cannot_move() -> None:
     table = endgame_table("6♥", "7♥ K♣", "9♣", trump="♠")
     table.play("A: 6♥", "B: 7♥ beats 6♥")
     table.pass_all()

@@ -1,4 +1,4 @@
-"""Fair dealing (DESIGN): vectors made elsewhere, and the same shuffle built a second time."""
+"""Fair dealing (DESIGN): test vectors from other tools, and a second implementation."""
 
 import hashlib
 import hmac
@@ -15,7 +15,7 @@ CLIENT_SEEDS = [b"", b"lucky", b"\xff" * 64]
 
 
 def hmac_sha256(key: bytes, message: bytes) -> bytes:
-    """RFC 2104 from its text: H(K xor opad, H(K xor ipad, text)), block length 64."""
+    """HMAC by the text of RFC 2104: H(K xor opad, H(K xor ipad, text)), block length 64."""
     block = key.ljust(64, b"\0")
     inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block) + message).digest()
     return hashlib.sha256(bytes(byte ^ 0x5C for byte in block) + inner).digest()
@@ -34,14 +34,14 @@ def test_RFC_4231_test_case_2_holds_for_the_hmac_in_use() -> None:
     assert hmac_sha256(b"Jefe", message).hex() == expected
 
 
-def test_the_promise_is_the_sha256_of_the_seed() -> None:
+def test_the_commitment_is_the_sha256_of_the_seed() -> None:
     # printf of bytes 00 … 1f | openssl dgst -sha256
     assert (
         seed_hash(SEED).hex() == "630dcd2966c4336691125448bbb25b4ff412a49c732db2c8abc1b8581bd710dd"
     )
 
 
-def test_the_deal_key_as_openssl_computes_it() -> None:
+def test_the_deal_key_matches_openssl() -> None:
     # openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f over
     # "durak.v1.deal", 16 bytes 00 … 0f, then 00, 05 "lucky", 40 and 64 bytes ff
     message = b"durak.v1.deal" + bytes(range(16)) + b"\x00" + b"\x05lucky" + b"\x40" + b"\xff" * 64
@@ -50,7 +50,7 @@ def test_the_deal_key_as_openssl_computes_it() -> None:
     assert deal_key(SEED, bytes(range(16)), CLIENT_SEEDS).hex() == expected
 
 
-def test_the_length_bytes_keep_lists_of_seeds_apart() -> None:
+def test_the_length_bytes_make_lists_of_seeds_unambiguous() -> None:
     lists = [[b"ab", b""], [b"a", b"b"], [b"", b"ab"], [b"ab"]]
     assert len({deal_key(SEED, MATCH_ID, seeds) for seeds in lists}) == len(lists)
 
@@ -81,17 +81,17 @@ def test_fisher_yates_runs_from_the_last_index_down_to_1() -> None:
     for last, word in zip((3, 2, 1), words, strict=True):
         chosen = word % (last + 1)
         expected[last], expected[chosen] = expected[chosen], expected[last]
-    shuffle(deck, UniformNumbers(SEED))  # type: ignore[arg-type] # any list will do
+    shuffle(deck, UniformNumbers(SEED))  # type: ignore[arg-type] # any list works
     assert deck == expected
 
 
 def reference_deck(size: int, seats: int, match_id: bytes) -> tuple[list[int], int]:
-    """The shuffled deck, and the next draw among the seats; built from DESIGN, not from domain."""
+    """The shuffled deck and the random seat, implemented from DESIGN and not from domain."""
     seeds = b"".join(bytes([1]) + letter for letter in (b"A", b"B", b"C", b"D", b"E", b"F")[:seats])
     key = hmac_sha256(SEED, b"durak.v1.deal" + match_id + seeds)
     lowest = {24: 9, 36: 6, 52: 2}[size]
     deck = [1 + 13 * suit + rank - 2 for suit in range(4) for rank in range(lowest, 15)]
-    words = words_of(key, size)  # no word is skipped: the odds are one in ten million
+    words = words_of(key, size)  # a skipped word has a probability of one in ten million
     for last in range(size - 1, 0, -1):
         chosen = words[size - 1 - last] % (last + 1)
         deck[last], deck[chosen] = deck[chosen], deck[last]
@@ -101,7 +101,7 @@ def reference_deck(size: int, seats: int, match_id: bytes) -> tuple[list[int], i
 @pytest.mark.parametrize(
     ("size", "seats"), [(24, 2), (24, 4), (36, 2), (36, 3), (36, 6), (52, 2), (52, 6)]
 )
-def test_R3_1_R3_2_the_deal_as_anybody_can_recompute_it(size: int, seats: int) -> None:
+def test_R3_1_R3_2_anyone_can_recompute_the_deal(size: int, seats: int) -> None:
     deck, _ = reference_deck(size, seats, MATCH_ID)
     dealt = full(settings(deck=size, seats=seats), SEED).records[-1].event.dealt
     for seat in range(seats):  # one at a time from seat 0
@@ -115,7 +115,7 @@ def test_R3_1_R3_2_the_deal_as_anybody_can_recompute_it(size: int, seats: int) -
         assert list(dealt.stock) == []
 
 
-def test_R3_4_without_a_trump_in_any_hand_the_stream_names_the_seat() -> None:
+def test_R3_4_without_a_trump_in_any_hand_the_stream_chooses_the_seat() -> None:
     found = 0
     for number in range(400):
         match_id = number.to_bytes(16, "big")
@@ -129,7 +129,7 @@ def test_R3_4_without_a_trump_in_any_hand_the_stream_names_the_seat() -> None:
 
 
 def test_a_whole_deal_computed_with_openssl() -> None:
-    # Every HMAC by openssl, the rest by a script that shares nothing with domain.deal.
+    # All HMACs are from openssl, the rest from a script that shares no code with domain.match.deal.
     cards = deal(24, SEED, bytes(16), [b"", b""])
     assert [names(hand) for hand in cards.hands] == [
         "9♣ 9♦ 10♦ J♥ A♦ K♠",

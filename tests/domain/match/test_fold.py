@@ -1,4 +1,4 @@
-"""Folding: the log makes the state, and a log that was changed is found out."""
+"""The fold: the log determines the state, and a changed log is detected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ seeds = st.integers(0, 2**32)
 
 @BOUNDED
 @given(wanted=combinations, seed=seeds, commands=st.integers(1, 150))
-def test_the_fold_of_the_records_is_the_state_built_event_by_event(
+def test_the_fold_of_the_records_equals_the_state_built_event_by_event(
     wanted: Any, seed: int, commands: int
 ) -> None:
     table = dealt_by_seed(wanted, seed)
@@ -63,12 +63,12 @@ def test_a_copy_is_equal_and_independent(wanted: Any, seed: int, commands: int) 
     assert after == before
 
 
-# --- logs that were changed ---------------------------------------------------------------------
+# --- changed logs -------------------------------------------------------------------------------
 
 
 @lru_cache
 def a_match(number: int) -> tuple[Record, ...]:
-    """The records of some whole match."""
+    """The records of a whole match."""
     chance = random.Random(number)
     table = dealt_by_seed(COMBINATIONS[number * 83 % len(COMBINATIONS)], number)
     play_out(table, chance)
@@ -79,7 +79,7 @@ matches = st.integers(0, 19).map(a_match)
 
 
 def renumbered(events: Sequence[Event], like: Sequence[Record]) -> Iterator[Record]:
-    """These events as records with versions from 1, so that only what happened is in doubt."""
+    """These events as records with versions from 1, so that only the events are changed."""
     for version, event in enumerate(events, 1):
         record = Record(match_id=like[0].match_id, version=version, event=event)
         record.event_time.CopyFrom(like[min(version, len(like)) - 1].event_time)
@@ -88,7 +88,7 @@ def renumbered(events: Sequence[Event], like: Sequence[Record]) -> Iterator[Reco
 
 @BOUNDED
 @given(records=matches, data=st.data())
-def test_a_log_with_a_record_dropped_doubled_or_moved_is_corrupt(
+def test_a_log_with_a_missing_repeated_or_moved_record_is_corrupt(
     records: tuple[Record, ...], data: st.DataObject
 ) -> None:
     at = data.draw(st.integers(0, len(records) - 2))
@@ -107,7 +107,7 @@ CONSEQUENCES = {"dealt", "took", "discarded", "drew", "went_out", "finished"}
 
 @BOUNDED
 @given(records=matches, data=st.data())
-def test_what_the_rules_make_of_a_move_cannot_be_dropped_doubled_or_put_elsewhere(
+def test_consequences_cannot_be_missing_repeated_or_moved(
     records: tuple[Record, ...], data: st.DataObject
 ) -> None:
     events = [record.event for record in records]
@@ -141,7 +141,7 @@ def test_a_changed_consequence_is_corrupt(records: tuple[Record, ...], data: st.
 
 
 def mutate(message: Message, data: st.DataObject) -> None:
-    """Change one field somewhere in a message to any value of its type."""
+    """Change one field of a message, at any depth, to any value of its type."""
     set_fields: list[Any] = [field for field, _ in message.ListFields()]
     field: Any = data.draw(
         st.sampled_from(set_fields or [*message.DESCRIPTOR.fields_by_name.values()])
@@ -187,13 +187,13 @@ def test_any_change_folds_or_is_corrupt_and_never_fails_otherwise(
 
 @BOUNDED
 @given(records=matches, event=st.data())
-def test_nothing_follows_the_end(records: tuple[Record, ...], event: st.DataObject) -> None:
+def test_no_event_follows_the_end(records: tuple[Record, ...], event: st.DataObject) -> None:
     extra = event.draw(st.sampled_from(records)).event
     with pytest.raises(CorruptLogError):
         fold(renumbered([*(record.event for record in records), extra], records))
 
 
-def test_the_bout_does_not_go_on_after_a_player_left_it() -> None:
+def test_no_move_follows_after_a_player_left() -> None:
     table = dealt("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", trump="A♠")
     table.play("A: 6♥", "A: leave")
     for extra in (Event(), Event(passed=Passed(seat=0)), Event(seat_taken=SeatTaken(seat=0))):
@@ -217,7 +217,7 @@ def test_an_event_of_no_kind_is_corrupt(at: int) -> None:
 
 
 @pytest.mark.parametrize("match_id", [bytes(16), bytes(15), b""])
-def test_the_records_of_a_match_have_its_id_from_the_first_on(match_id: bytes) -> None:
+def test_all_records_of_a_match_have_its_id(match_id: bytes) -> None:
     first = Record.FromString(a_match(1)[0].SerializeToString())
     own = Match(first.match_id)
     own.apply(first)
@@ -234,7 +234,7 @@ def test_a_record_of_another_match_is_corrupt() -> None:
         fold(records)
 
 
-def test_the_server_does_for_a_seat_what_R10_2_says_and_nothing_else() -> None:
+def test_the_server_acts_for_a_seat_only_as_R10_2_says() -> None:
     table: Table = dealt(
         "6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", trump="A♠", turn_timer_seconds=30
     )

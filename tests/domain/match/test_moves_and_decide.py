@@ -1,4 +1,4 @@
-"""`moves` and `decide` agree on every card of the deck, for every seat, in every state met."""
+"""`legal_moves` and `decide` agree on every card, for every seat, in random matches."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def every_move(match: Match) -> Iterator[Move]:
 
 
 def may_be_tried(match: Match, seat: int, move: Move) -> bool:
-    """R11.1: an illegal card, but one's own, in one's own role, and within the cap."""
+    """Whether a move is an illegal play of R11.1: an own card, in role, within the cap."""
     if not match.table.tricky or not match.attacks:
         return False
     room = len(match.attacks) < match.cap
@@ -82,7 +82,7 @@ def assert_agreement(match: Match) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_moves_lists_exactly_what_decide_accepts(name: str) -> None:
+def test_decide_accepts_exactly_the_legal_moves(name: str) -> None:
     wanted: Settings = TABLES[name]
     chance = random.Random(name)
     table: Table = dealt_by_seed(wanted, chance.getrandbits(64))
@@ -97,7 +97,7 @@ def test_moves_lists_exactly_what_decide_accepts(name: str) -> None:
 
 
 def test_some_seat_can_always_move() -> None:
-    """The seats on the clock have a legal move, and nobody else is waited for."""
+    """Every seat on the clock has a legal move."""
     for name, wanted in TABLES.items():
         chance = random.Random(name)
         table = dealt_by_seed(wanted, chance.getrandbits(64))

@@ -1,4 +1,4 @@
-"""The speculative fold: an outcome is what storing its events and folding the records makes."""
+"""The speculative fold: an outcome equals the fold of its stored records."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def with_requests(match: Match) -> Match:
 
 
 def without_table(match: Match) -> dict[str, object]:
-    """The state but for the table, which is immutable and shared."""
+    """The state without the table, which is immutable and shared."""
     return {slot: value for slot, value in state_of(match).items() if slot != "table"}
 
 
 def assert_same(committed: Match, folded: Match) -> None:
-    """All of the state is equal; the clock may have started with another record of the time."""
+    """All of the state is equal, except that the clock may refer to another record of that time."""
     apart = {"clock_record": None}
     assert committed.clock_us == folded.clock_us
     assert state_of(committed) | apart == state_of(folded) | apart
@@ -83,7 +83,7 @@ def assert_an_outcome_is_the_fold_of_its_records(before: Match, outcome: Outcome
     seed=st.integers(0, 2**32),
     commands=st.integers(1, 60),
 )
-def test_a_committed_outcome_is_the_match_that_its_records_make(
+def test_a_committed_outcome_equals_the_fold_of_its_records(
     wanted: Any, seed: int, commands: int
 ) -> None:
     table = dealt_by_seed(wanted, seed)
@@ -112,7 +112,7 @@ def test_a_committed_outcome_is_the_match_that_its_records_make(
     ],
     ids=["the first event of a match", "an event before the deal"],
 )
-def test_outcomes_before_the_deal_are_the_fold_of_their_records(
+def test_outcomes_before_the_deal_equal_the_fold_of_their_records(
     start: Callable[[], Match], actor: Actor, command: Command
 ) -> None:
     before = start()
@@ -121,7 +121,7 @@ def test_outcomes_before_the_deal_are_the_fold_of_their_records(
     assert_an_outcome_is_the_fold_of_its_records(before, outcome)
 
 
-def test_an_outcome_that_is_not_committed_leaves_no_trace() -> None:
+def test_an_outcome_that_is_not_committed_does_not_change_the_match() -> None:
     before = dealt("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", trump="A♠").match
     was = copy.deepcopy(without_table(before))
     outcome = Outcome(before)

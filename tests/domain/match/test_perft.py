@@ -1,21 +1,22 @@
 """Perft: the number of legal lines by depth guards the move generator.
 
-A line is a sequence of moves, by whichever seats, each legal where it is made. The table is in
-`perft.tsv`; its decks follow from the seeds, so it also guards the shuffle.
+A line is a sequence of legal moves by any seats. The counts are in `perft.tsv`. Its decks depend on
+seeds, so the counts also guard the shuffle.
 
-Two rows by hand, to depth 2. With 36 cards, two seats, transfer and seed 4, spades are trumps; A
-leads from J♣ 8♥ 7♠ 10♠ J♠ K♠ against 10♣ A♣ 6♦ A♦ 7♥ J♥: six lines of one move. Of two:
+Two rows are worked out by hand to depth 2. With 36 cards, two seats, transfer and seed 4, spades
+are trumps, and A leads from J♣ 8♥ 7♠ 10♠ J♠ K♠ against 10♣ A♣ 6♦ A♦ 7♥ J♥: six lines of one move.
+Lines of two moves:
 
 - J♣: B beats it with A♣, transfers with J♥ or takes, A throws in J♠: 4
 - 8♥: B beats it with J♥ or takes: 2
 - 7♠: B transfers with 7♥ or takes: 2
 - 10♠: B transfers with 10♣ or takes: 2
 - J♠: B transfers with J♥ or takes, A throws in J♣: 3
-- K♠: B takes: 1, and 14 in all.
+- K♠: B takes: 1. The sum is 14.
 
-Without transfer and with seed 3, diamonds are trumps; A leads from Q♣ 9♦ A♥ 8♠ 9♠ 10♠ against
+Without transfer and with seed 3, diamonds are trumps, and A leads from Q♣ 9♦ A♥ 8♠ 9♠ 10♠ against
 6♣ 10♣ 7♠ J♠ Q♠ K♠. B can always take: 6. B beats 8♠, 9♠ and 10♠ with each of J♠ Q♠ K♠: 9. A throws
-in 9♠ after 9♦ and 9♦ after 9♠: 2, and 17 in all.
+in 9♠ after 9♦ and 9♦ after 9♠: 2. The sum is 17.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def test_legal_lines_by_depth(row: dict[str, Any]) -> None:
             assert perft(table.match, int(depth)) == int(row[depth])
 
 
-def test_the_rows_worked_out_by_hand_are_there() -> None:
+def test_the_table_has_the_rows_worked_out_by_hand() -> None:
     found = {(row["transfer"], row["seed"]): (row["1"], row["2"]) for row in ROWS}
     assert found["on", "4"] == ("6", "14")
     assert found["off", "3"] == ("6", "17")

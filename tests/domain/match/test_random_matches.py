@@ -1,6 +1,6 @@
-"""Random matches over every combination of settings, played to the end and replayed.
+"""Random matches with every combination of settings, played to the end and replayed.
 
-`DURAK_TEST_MATCHES` says how many in all; the default plays each combination once.
+`DURAK_TEST_MATCHES` is the number of matches. The default is one for each combination.
 """
 
 import os
@@ -31,21 +31,21 @@ GROUPS = {name: list(group) for name, group in groupby(COMBINATIONS, group_of)}
 
 
 def played(settings: Settings, number: int) -> Table:
-    """A random match; the same number always gives the same one."""
+    """A random match that depends on the number alone."""
     chance = random.Random(f"{settings}{number}")
     table = dealt_by_seed(settings, chance.getrandbits(128))
     play_out(table, chance)
     return table
 
 
-def test_all_combinations_are_there() -> None:
-    # 3 + 5 + 5 sizes of table, two circles, and five switches
+def test_there_are_832_combinations() -> None:
+    # 3 + 5 + 5 numbers of seats for the decks, two circles, five switches
     assert len(COMBINATIONS) == 13 * 2 * 2**5
     assert len({settings.SerializeToString() for settings in COMBINATIONS}) == len(COMBINATIONS)
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_random_matches_end_and_replay_to_the_identical_state(group: str) -> None:
+def test_random_matches_end_and_replay_to_the_same_state(group: str) -> None:
     outcomes: Counter[int] = Counter()
     for settings in GROUPS[group]:
         for number in range(EACH):

@@ -1,4 +1,4 @@
-"""No view and no event shows a card that its reader may not see (C17, C18; R11.2; R14.1)."""
+"""No view and no event shows a card that its reader may not see (C17, C18, R11.2, R14.1)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from durak.v1.table_pb2 import PHASE_PLAYING
 from tests.domain.random_play import all_settings, dealt_by_seed, play_out, step
 from tests.domain.tables import SERVER_SEED, Table, cards, dealt, opened, settings
 
-SOME_SETTINGS = list(all_settings())[::37]  # 23 of them, every deck and number of seats
+SOME_SETTINGS = list(all_settings())[::37]  # 23 settings with every deck and number of seats
 
 
 def cards_shown(message: Message) -> Iterator[Card]:
-    """Every card in every field of a message, found by the fields' types and not their names."""
+    """All cards in all fields of a message, found by type and not by name."""
     for field, value in message.ListFields():
         if field.message_type:
             for part in value if field.is_repeated else [value]:
@@ -33,14 +33,14 @@ def cards_shown(message: Message) -> Iterator[Card]:
 
 
 class Known:
-    """What a reader may know: the cards that were open to them at some time, from the log alone."""
+    """The cards that a reader may know: all that were ever open to it, from the log alone."""
 
     def __init__(self, viewer: int | None) -> None:
         self.viewer = viewer
         self.cards: set[int] = {0}
 
     def learn(self, event: Event) -> None:
-        """Take in what R3, R8 and the moves show to this reader."""
+        """Add the cards that R3, R8 and the moves show to this reader."""
         kind = event.WhichOneof("kind")
         if kind == "dealt":
             self.cards.add(event.dealt.trump_card)
@@ -81,11 +81,11 @@ def test_C17_C18_views_and_events_show_only_what_the_reader_may_know(wanted: Set
 
 
 def seed_belongs(message: Any) -> bool:
-    """Once the match is over its seed is in the event that ends it, in views and in summaries."""
+    """After the end the server seed is in the last event, in views and in summaries."""
     return not isinstance(message, Event) or message.HasField("finished")
 
 
-def test_a_seat_sees_its_own_cards_and_the_trump_card_wherever_it_goes() -> None:
+def test_a_seat_sees_its_own_cards_and_the_trump_card_in_any_hand() -> None:
     mine, theirs, trump = cards("5♣ 6♣"), cards("7♣ 8♣"), CardEnum.CARD_8C
     draws = [SeatDraw(seat=0, cards=mine), SeatDraw(seat=1, cards=theirs)]
     hands = [DealtHand(seat=0, cards=mine), DealtHand(seat=1, cards=theirs)]
@@ -100,7 +100,7 @@ def test_a_seat_sees_its_own_cards_and_the_trump_card_wherever_it_goes() -> None
     assert shown.trump_card == trump
 
 
-def test_the_seeds_of_server_and_bots_are_kept_back() -> None:
+def test_the_seeds_of_the_server_and_of_bots_are_hidden() -> None:
     table = opened(settings())
     shown = redact(table.records[0].event, None, CardEnum.CARD_UNSPECIFIED)
     assert shown.table_opened.server_seed == b""
@@ -113,7 +113,7 @@ def test_the_seeds_of_server_and_bots_are_kept_back() -> None:
     assert bot.seat_taken.bot_seed == 12345, "the stored event is untouched"
 
 
-# --- two matches that differ only in what is hidden look the same ------------------------------
+# --- matches that differ only in hidden cards look the same -------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -142,7 +142,7 @@ def test_C17_matches_that_differ_only_in_hidden_cards_give_identical_views(seed:
 
 
 def hidden_pairs(table: Table, viewer: int) -> Iterator[tuple[Card, Card]]:
-    """Pairs of cards of two other places, neither of which the viewer has ever seen."""
+    """Pairs of cards in two different hidden places that the viewer has never seen."""
     known = Known(viewer)
     for record in table.records:
         known.learn(record.event)
@@ -162,7 +162,7 @@ def hidden_pairs(table: Table, viewer: int) -> Iterator[tuple[Card, Card]]:
 
 
 def exchanged(records: Iterable[Record], one: Card, other: Card) -> list[Record]:
-    """The log with the two cards exchanged wherever a hidden hand or the stock shows them."""
+    """The log with the two cards exchanged in all hidden hands and in the stock."""
     swap = {one: other, other: one}
     copies = []
     for record in records:

@@ -103,6 +103,8 @@ async def test_ids_and_numbers_are_checked(auditor: Caller) -> None:
     async with refused(malformed):
         await auditor.ReadEvents(api.ReadEventsRequest(match_id=str(uuid4()), page_size=-1))
     async with refused(malformed):
+        await auditor.GetStateAt(api.GetStateAtRequest(match_id=str(uuid4()), version=-1))
+    async with refused(malformed):
         await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=2**63 - 1))
     for seconds in (-1, 2**60):
         request = api.VerifyPayoutsRequest()
@@ -128,6 +130,16 @@ async def test_records_come_page_by_page_as_stored(service: Service, auditor: Ca
         found += page.records
     assert [(one.version, one.stored, one.hash) for one in found] == stored
     assert [one.record for one in found] == played.records
+
+    request = api.ReadEventsRequest(match_id=str(match_id), after_version=3, page_size=20)
+    by_token: list[api.StoredRecord] = []
+    while True:
+        page = await auditor.ReadEvents(request)
+        by_token += page.records
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            break
+    assert by_token == found[3:]
 
 
 async def test_the_state_at_any_version_has_every_card_once(

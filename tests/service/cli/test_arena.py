@@ -1,4 +1,4 @@
-"""`durak arena` as it is run at a terminal."""
+"""`durak arena` in processes of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def arena(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_it_plays_mirrored_matches_in_processes_and_prints_rates_with_intervals() -> None:
+def test_mirrored_matches_run_in_processes_and_give_rates_with_intervals() -> None:
     done = arena("normal", "easy", "--matches", "41", "--workers", "2", "--transfer")
     assert done.returncode == 0, done.stderr
     assert "normal against easy: 42 matches, 21 deals" in done.stdout
@@ -29,7 +29,7 @@ def test_it_plays_mirrored_matches_in_processes_and_prints_rates_with_intervals(
     assert again.stdout == done.stdout
 
 
-def test_a_table_that_cannot_be_dealt_is_refused_in_a_sentence() -> None:
+def test_a_table_with_too_few_cards_gives_one_clear_sentence() -> None:
     done = arena("normal", "easy", "--deck", "24", "--seats", "6")
     assert done.returncode == 2
     assert "6 seats need 36 cards" in done.stderr

@@ -1,4 +1,4 @@
-"""Coins, series and ratings as people meet them at a terminal."""
+"""`durak coins`, `grant`, `series` and `ratings`, with matches played for a stake."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def call(terminal: Terminal, server: Server, *words: str) -> list[str]:
 
 
 def plain(line: str) -> str:
-    """A line with its numbers as a program writes them: 1000, not 1,000."""
+    """Return a line with its numbers without separators: 1000, not 1,000."""
     return re.sub(r"(?<=\d)[,.\u00a0\u202f](?=\d{3}\b)", "", line)
 
 
@@ -45,7 +45,7 @@ def answers(process: subprocess.Popen[str]) -> None:
 
 
 def played(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """The lines about coins that a player gets: what was paid out, and what they have now."""
+    """Return the two lines about coins after a match: the payout and the balance."""
     wait_for(process, RESULT)
     lines = wait_for(process, r"^Coins: ")
     kill(process)
@@ -72,16 +72,16 @@ def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
     )
     for player in (anna, boris):
         answers(player)
-    told = [played(player) for player in (anna, boris)]
-    assert told[0][0] == told[1][0], "both are told what was paid out"
-    shares = re.fullmatch(r"Coins paid out: anna (\d+), boris (\d+)\.", told[0][0])
+    results = [played(player) for player in (anna, boris)]
+    assert results[0][0] == results[1][0], "both see the same payout"
+    shares = re.fullmatch(r"Coins paid out: anna (\d+), boris (\d+)\.", results[0][0])
     assert shares is not None
     assert int(shares[1]) + int(shares[2]) == 600
     now = {
         "anna": 1200 + int(shares[1]),
         "boris": 700 + int(shares[2]),
     }
-    for (_, balance), coins in zip(told, now.values(), strict=True):
+    for (_, balance), coins in zip(results, now.values(), strict=True):
         assert balance == f"Coins: {coins}, {none}"
     listed = call(terminal, server, "coins", "--name", "boris", "--transfers", "100")
     assert listed[0] == f"Coins: {now['boris']}, {none}"
@@ -90,7 +90,7 @@ def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
 
     anna = terminal.start("play", "--server", server.address, "--name", "anna",
                           "--rematch", match_id)  # fmt: skip
-    wait_for(anna, f"durak play --rematch {match_id}")  # what she can tell the others
+    wait_for(anna, f"durak play --rematch {match_id}")  # the command for the others
     assert call(terminal, server, "coins", "--name", "anna", "--transfers", "0") == [
         f"Coins: {now['anna'] - 300}, and 300 in stakes of matches that have not ended."
     ]
@@ -104,11 +104,11 @@ def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
     assert again != match_id
     who = f"--server {server.address} --name anna"
     assert lines[-6:] == [
-        "See which moves of the ending gave the result away:",
+        "See which endgame moves gave the result away:",
         f"durak review {who} {again}",
-        "Play it again with:",
+        "Play again with:",
         f"durak play {who} --rematch {again}",
-        "How the series stands:",
+        "See the score of the series:",
         f"durak series {who} {match_id}",
     ]
     wait_for(boris, "^durak series ")
@@ -128,11 +128,11 @@ def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
 
     *ratings, numbers = call(terminal, server, "ratings")
     assert {line.split()[2] for line in ratings} == {"anna:", "boris:"}
-    assert "Everybody begins with 1000 points; a match gives or takes up to 32" in numbers
+    assert "Everybody starts with 1000 points. A match adds or takes at most 32." in numbers
     assert "Bots count as 800 (easy), 1000 (normal), 1200 (hard)" in numbers
 
 
-def test_R12_7_a_staked_table_is_opened_without_bots(terminal: Terminal, server: Server) -> None:
+def test_R12_7_a_staked_table_has_no_bots(terminal: Terminal, server: Server) -> None:
     refused = terminal.durak("play", "--server", server.address, "--stake", "5", "--bots", "1")
     assert refused.returncode == 2
     assert "bots do not sit at staked tables" in refused.stderr
@@ -142,7 +142,7 @@ def test_R12_7_a_staked_table_is_opened_without_bots(terminal: Terminal, server:
     kill(anna)
 
 
-def test_grants_are_for_operators(terminal: Terminal, server: Server) -> None:
+def test_only_operators_can_grant_coins(terminal: Terminal, server: Server) -> None:
     refused = terminal.durak(
         "grant", "anna", "5", "--role", "player", "--server", server.address, "--name", "anna"
     )
@@ -152,7 +152,7 @@ def test_grants_are_for_operators(terminal: Terminal, server: Server) -> None:
 
 
 @pytest.mark.parametrize("language", ["ru", "el"])
-def test_all_of_it_speaks_other_languages(
+def test_coins_and_ratings_come_in_other_languages(
     terminal: Terminal, server: Server, language: str
 ) -> None:
     spoken = {"ru": ("Монеты: 1000", "начальный баланс", "очков"),

@@ -1,4 +1,4 @@
-"""`durak dispute` as a player, an auditor and an operator run it against a server."""
+"""`durak dispute` as a player, an auditor and an operator, against a server."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.service.stored_matches import store_match
 from tests.terminal import Server, Terminal
 
 NO_END = "31536000"
-"""Seconds: the matches of the tests ended when they were drawn."""
+"""Seconds. The stored matches ended in the past."""
 
 
 def played_for_coins() -> PlayedMatch:
-    """A staked match of two people that somebody won."""
+    """Return a staked match of two people with a winner."""
     for seed in range(200):
         told = random_match(seed, stake_coins=100, seats=2)
         if told.records[-1].event.finished.outcome == OUTCOME_PLAYED_OUT:
@@ -37,7 +37,7 @@ BEATEN = next(record for record in TOLD.records if record.event.HasField("defend
 
 
 class Office:
-    """A terminal beside a server that has one match."""
+    """A terminal and a server with one match."""
 
     def __init__(self, terminal: Terminal, server: Server, match_id: UUID) -> None:
         self.terminal = terminal
@@ -54,7 +54,7 @@ class Office:
         return done.stdout
 
     def open(self, *arguments: str) -> str:
-        """Open a dispute as the loser; its id."""
+        """Open a dispute as the loser, and return its id."""
         said = self.said(LOSER, "open", self.match_id, "--reason", "no", *arguments)
         dispute_id, _, rest = said.partition(": ")
         assert rest == "open, version 1\n"
@@ -74,7 +74,7 @@ async def _stored(database: Database) -> UUID:
         return await store_match(store, TOLD)
 
 
-def test_a_complaint_is_rejected_by_the_evidence(office: Office) -> None:
+def test_an_auditor_sees_the_evidence_and_rejects_a_complaint(office: Office) -> None:
     dispute = office.open("--version", str(BEATEN.version))
     mine = office.said(LOSER, "list", "--role", "player")
     assert mine.startswith(f"{dispute}  open ")
@@ -116,7 +116,7 @@ def test_coins_move_when_an_operator_approves(office: Office) -> None:
     assert "otto approves the correction: checked\n" in shown
 
 
-def test_what_is_refused_is_said_in_a_sentence(office: Office) -> None:
+def test_a_refusal_is_one_clear_sentence(office: Office) -> None:
     dispute = office.open("--payout")
     rule = ("rule", dispute, "upheld", "--reason", "so")
     for who, arguments, words in (

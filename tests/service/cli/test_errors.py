@@ -1,4 +1,4 @@
-"""What the command line says where the machine gives it no room or no way: no traceback."""
+"""Errors of the machine and of the user: one clear sentence, an exit code, no traceback."""
 
 import subprocess
 from pathlib import Path
@@ -7,11 +7,11 @@ import pytest
 
 from tests.terminal import COMMAND, SECONDS
 
-FULL = Path("/dev/full")  # a device on which there is never any room
+FULL = Path("/dev/full")  # a device that is always full
 
 
 def durak(*arguments: str, into: Path | None = None) -> tuple[int, str]:
-    """The exit code and what was said on standard error."""
+    """Run a command in a process of its own. Returns the exit code and standard error."""
     with (into or Path("/dev/null")).open("w") as output:
         done = subprocess.run(
             [*COMMAND, *arguments],
@@ -25,13 +25,13 @@ def durak(*arguments: str, into: Path | None = None) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("command", ["audit", "dispute", "key", "rules", "verify"])
-def test_a_command_starts_by_itself_and_says_nothing_beside_its_help(command: str) -> None:
-    """In a process of its own, where nothing has been imported before. Others start all over."""
+def test_a_command_can_be_imported_first(command: str) -> None:
+    """Its imports work in a new process, in any order."""
     assert durak(command, "--help") == (0, "")
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is full")
-def test_a_disk_that_is_full_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has /dev/full")
+def test_a_full_disk_gives_one_clear_sentence(tmp_path: Path) -> None:
     key = tmp_path / "key"
     assert durak("key", "new", "durak.example/log", "--file", str(key)) == (0, "")
     assert durak("key", "public", "--file", str(key), into=FULL) == (
@@ -40,7 +40,7 @@ def test_a_disk_that_is_full_is_one_sentence(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.touch()
     folder = in_the_way / "data"

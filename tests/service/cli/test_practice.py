@@ -1,4 +1,4 @@
-"""`durak practice` and `durak rules` as a person meets them, without a token."""
+"""`durak practice` and `durak rules`, without a token."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def server(terminal: Terminal) -> Iterator[Server]:
         yield running
 
 
-def test_a_puzzle_is_chosen_answered_wrongly_and_then_rightly(
+def test_a_puzzle_is_chosen_and_solved_at_the_second_try(
     terminal: Terminal, server: Server
 ) -> None:
-    # the puzzle; take; the same again; what is no number; beat; leave
+    # the first puzzle, take, the same again, not a number, beat, leave
     answers = "1\n2\n2\nsix\n1\n5\n"
     done = terminal.converse("practice", "--server", server.address, answers=answers)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[:2] == ["Puzzles, the easiest first:", "  1. The last trump (difficulty 1)"]
     assert "Not the best. You lose." in lines
-    assert "A number from 1 to 2, please." in lines
-    right = lines.index("Right. It comes to a draw.")
+    assert "Type a number from 1 to 2." in lines
+    right = lines.index("Right. It is a draw.")
     assert lines[right - 4 : right] == [
         "  You beat A♥ with 6♠.",
         "  2 cards go to the discard pile.",
@@ -46,10 +46,8 @@ def test_a_puzzle_is_chosen_answered_wrongly_and_then_rightly(
     assert "\x1b" not in done.stdout
 
 
-def test_after_a_puzzle_comes_a_full_match_against_a_bot(
-    terminal: Terminal, server: Server
-) -> None:
-    # wait; then the match, in which the first legal move is always made
+def test_a_full_match_against_a_bot_follows_a_puzzle(terminal: Terminal, server: Server) -> None:
+    # wait; then a match with always the first legal move
     answers = "2\n4\n" + "1\n" * 2000
     done = terminal.converse(
         "practice", "throw-in-later", "--server", server.address, "--name", "Anna",
@@ -61,7 +59,7 @@ def test_after_a_puzzle_comes_a_full_match_against_a_bot(
     assert re.search(r"Anna, Bot 1 \(easy\)", terminal.durak("matches").stdout)
 
 
-def test_in_russian_with_russian_cards(terminal: Terminal, server: Server) -> None:
+def test_puzzles_in_russian_have_russian_cards(terminal: Terminal, server: Server) -> None:
     done = terminal.converse(
         "practice", "last-trump-win", "--server", server.address, "--language", "ru",
         answers="1\n",
@@ -72,7 +70,7 @@ def test_in_russian_with_russian_cards(terminal: Terminal, server: Server) -> No
     assert "  4. Полная партия против бота" in done.stdout
 
 
-def test_the_list_and_a_puzzle_that_does_not_exist(terminal: Terminal, server: Server) -> None:
+def test_the_list_of_puzzles_and_a_missing_puzzle(terminal: Terminal, server: Server) -> None:
     listed = terminal.durak("practice", "--list", "--server", server.address)
     assert re.match(r"last-trump-draw +1  The last trump\n", listed.stdout)
     missing = terminal.durak("practice", "no-such", "--server", server.address)
@@ -80,14 +78,14 @@ def test_the_list_and_a_puzzle_that_does_not_exist(terminal: Terminal, server: S
     assert missing.stderr == "durak: There is no such puzzle. Choose one from the list.\n"
 
 
-def test_ctrl_c_leaves(terminal: Terminal, server: Server) -> None:
+def test_ctrl_c_ends_practice(terminal: Terminal, server: Server) -> None:
     practising = terminal.start("practice", "last-trump-draw", "--server", server.address)
     wait_for(practising, "Take")
     assert "Traceback" not in interrupt(practising)
     assert practising.returncode == 130
 
 
-def test_rules_of_a_table(terminal: Terminal, server: Server) -> None:
+def test_rules_of_a_table_show_its_settings(terminal: Terminal, server: Server) -> None:
     done = terminal.durak(
         "rules", "--server", server.address, "--seats", "4", "--stake", "10", "--transfer",
         "--clauses",
@@ -101,7 +99,7 @@ def test_rules_of_a_table(terminal: Terminal, server: Server) -> None:
     assert "(R12.7)" in done.stdout
 
 
-def test_rules_by_preset_and_presets(terminal: Terminal, server: Server) -> None:
+def test_presets_are_listed_and_have_rules(terminal: Terminal, server: Server) -> None:
     listed = terminal.durak("rules", "--presets", "--server", server.address, "--language", "el")
     assert re.search(r"^duraka-net +Κλασικό για δύο: Δύο παίκτες", listed.stdout)
     done = terminal.durak("rules", "--preset", "duraka-net", "--server", server.address)

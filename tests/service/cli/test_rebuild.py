@@ -1,4 +1,4 @@
-"""`durak rebuild` as a person runs it."""
+"""`durak rebuild` on the database of the test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def stored(database: Database, *seeds: int) -> list[UUID]:
     return asyncio.run(store())
 
 
-def test_the_read_models_are_made_anew(database: Database, tmp_path: Path) -> None:
+def test_read_models_are_rebuilt_without_corrupt_matches(
+    database: Database, tmp_path: Path
+) -> None:
     terminal = Terminal(database, tmp_path)
     matches = stored(database, 1, 2, 3)
     for _ in range(2):

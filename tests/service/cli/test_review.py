@@ -1,4 +1,4 @@
-"""`durak review` as a player and an auditor run it against a server."""
+"""`durak review` as a player and an auditor, against a server."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.terminal import COMMAND, SECONDS, Server, Terminal
 
 
 class Desk:
-    """A terminal beside a server."""
+    """A terminal and a server."""
 
     def __init__(self, terminal: Terminal, server: Server) -> None:
         self.terminal = terminal
         self.server = server
 
     def put(self, table: Table) -> str:
-        """Store the match of a table; its id."""
+        """Store the match of a table, and return its id."""
         return asyncio.run(self._put(table))
 
     async def _put(self, table: Table) -> str:
@@ -46,18 +46,21 @@ def desk(database: Database, tmp_path: Path) -> Iterator[Desk]:
 
 
 def lost() -> Table:
-    """A has led the wrong card: nothing of B's beats K♦, so B would take it, and 6♣ goes last."""
+    """Return a match in which A leads the wrong card.
+
+    No card of B beats K♦, so B would have to take it, and A would go out with 6♣.
+    """
     table = endgame_table("6♣ K♦", "9♣ K♥", trump="♠")
     table.play("A: 6♣", "B: 9♣ beats 6♣", "A: pass", "B: K♥", "A: take")
     return table
 
 
 def rows(output: str) -> list[list[str]]:
-    """The cells of the lines."""
+    """Return the cells of each line."""
     return [re.split(r" {2,}", line.strip()) for line in output.splitlines()]
 
 
-def test_the_move_that_gave_the_win_away_is_told(desk: Desk) -> None:
+def test_the_move_that_gave_the_win_away_is_shown(desk: Desk) -> None:
     match_id = desk.put(lost())
     done = desk.run("player-A", match_id)
     assert done.returncode == 0, done.stderr
@@ -76,10 +79,10 @@ def test_the_move_that_gave_the_win_away_is_told(desk: Desk) -> None:
     assert desk.run("olga", match_id, "--role", "auditor").stdout == done.stdout
     russian = desk.run("player-A", match_id, "--language", "ru").stdout
     assert "победа → поражение" in russian
-    assert "сыграть К♦" in russian  # a Cyrillic letter: король
+    assert "сыграть К♦" in russian  # a Cyrillic letter, for король
 
 
-def test_cards_are_in_colour_at_a_terminal(desk: Desk) -> None:
+def test_cards_are_coloured_at_a_terminal(desk: Desk) -> None:
     match_id = desk.put(lost())
     words = ("review", match_id, "--server", desk.server.address, "--name", "player-A")
     coloured = subprocess.run(
@@ -94,7 +97,7 @@ def test_cards_are_in_colour_at_a_terminal(desk: Desk) -> None:
     assert re.search(r"\x1b\[1;34mK♦", coloured)
 
 
-def test_refusals_are_told_with_an_exit_code(desk: Desk) -> None:
+def test_a_refusal_is_one_sentence_with_an_exit_code(desk: Desk) -> None:
     over, waiting = desk.put(lost()), desk.put(opened(settings()))
     for who, match_id, more in (
         ("eve", over, ()),
@@ -107,7 +110,7 @@ def test_refusals_are_told_with_an_exit_code(desk: Desk) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_a_match_without_an_ending_has_nothing_to_review(desk: Desk) -> None:
+def test_a_match_without_an_endgame_has_nothing_to_review(desk: Desk) -> None:
     table = endgame_table("6♥", "7♥ 10♦", "9♣", trump="♠")
     table.play("A: leave")
     done = desk.run("player-A", desk.put(table))

@@ -19,7 +19,7 @@ from durak.v1.transcript_pb2 import LEDGER_ENTRY_KIND_STAKE, LedgerEntry
 from eventstore import EventStore
 from eventstore.whole_matches import WholeMatch
 from service.audit.payouts import verify_payouts
-from service.judging.judge import Auditors, judge
+from service.judging.judge import AuditPool, judge
 from service.judging.ledger_entries import entries_of
 from tests.conftest import Database, execute
 from tests.domain.audit.audit_matches import START_US, random_match
@@ -117,7 +117,7 @@ async def test_processes_audit_pages_in_their_order(store: EventStore) -> None:
         for match_id in ids:
             yield await store.whole_matches.read([match_id])
 
-    async with Auditors(2) as auditors:
+    async with AuditPool(2) as auditors:
         found = [one async for page in auditors.judge_pages(pages()) for one in page]
         assert len(active_children()) == 2
     assert not active_children()
@@ -132,7 +132,7 @@ async def test_nobody_who_stops_listening_leaves_work_behind(store: EventStore) 
         while True:
             yield await store.whole_matches.read([match_id])
 
-    async with Auditors(1) as auditors:
+    async with AuditPool(1) as auditors:
         async with asyncio.timeout(60):
             async for _ in auditors.judge_pages(endless()):
                 break
@@ -143,7 +143,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from service.judging.judge import Auditors
+from service.judging.judge import AuditPool
 
 async def pages():
     yield []
@@ -151,7 +151,7 @@ async def pages():
     await asyncio.Event().wait()
 
 async def main():
-    async with Auditors(1) as auditors:
+    async with AuditPool(1) as auditors:
         async for _ in auditors.judge_pages(pages()):
             pass
 

@@ -1,4 +1,4 @@
-"""Cards, answers and stories at a terminal, worked out by hand."""
+"""Cards, answers, tables and narration, with expectations written by hand."""
 
 from __future__ import annotations
 
@@ -57,46 +57,46 @@ SPADES = 3
         ("νh", Card.CARD_QH),
         ("1h", None),
         ("11h", None),
-        ("Th", None),  # the Latin T looks like the Russian ace, so it is neither
+        ("Th", None),  # neither ten nor ace: the Latin T looks like the Russian ace
         ("h6", None),
         ("6", None),
         ("", None),
     ],
 )
-def test_cards_are_read_in_every_alphabet(typed: str, card: Card.ValueType | None) -> None:
+def test_cards_are_parsed_in_every_alphabet(typed: str, card: Card.ValueType | None) -> None:
     assert parse_card(typed) == card
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_card_is_read_and_coloured_as_it_is_written(language: str) -> None:
+def test_every_formatted_card_is_parsed_and_coloured(language: str) -> None:
     written = [Spelling().spell(card_name(card), language) for card in CARDS]
     assert [parse_card(text) for text in written] == list(CARDS)
     assert all(colour_cards(text).spans for text in written)
 
 
 @pytest.mark.parametrize(("language", "hand"), [("ru", "7♦ К♥ │ 6♠ Т♠"), ("el", "7♦ Ρ♥ │ 6♠ Α♠")])
-def test_a_table_has_the_letters_of_its_language(language: str, hand: str) -> None:
+def test_a_hand_has_the_letters_of_its_language(language: str, hand: str) -> None:
     cards = [Card.CARD_AS, Card.CARD_KH, Card.CARD_6S, Card.CARD_7D]
     assert translator(language)("hand", cards=format_hand(cards, SPADES)).endswith(hand)
 
 
 @pytest.mark.parametrize("language", ["ru", "el"])
-def test_a_whole_match_is_told_in_the_letters_of_its_language_and_names_as_they_are(
+def test_narration_translates_the_letters_of_cards_but_not_of_names(
     language: str,
 ) -> None:
     narrator = Narrator(translator(language))
-    told = [line.text for record in MATCH.records for line in narrator.describe(record.event)]
-    assert not re.search(r"[JQKA][♣♦♥♠]", "\n".join(told).replace(NAME, ""))
-    assert any(NAME in line for line in told)
+    lines = [line.text for record in MATCH.records for line in narrator.describe(record.event)]
+    assert not re.search(r"[JQKA][♣♦♥♠]", "\n".join(lines).replace(NAME, ""))
+    assert any(NAME in line for line in lines)
 
 
-def test_a_hand_has_its_trumps_apart_and_hidden_cards_show_their_back() -> None:
+def test_a_hand_has_its_trumps_apart_and_hidden_cards_are_face_down() -> None:
     hand = [Card.CARD_AS, Card.CARD_KH, Card.CARD_6S, Card.CARD_7D]
     assert format_hand(hand, SPADES) == "7♦ K♥ │ 6♠ A♠"
     assert format_cards([Card.CARD_6H, Card.CARD_UNSPECIFIED]) == "6♥ ▮"
 
 
-def test_suits_have_colours_and_trumps_a_line() -> None:
+def test_suits_have_colours_and_trumps_are_underlined() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=60)
     console.print(colour_cards("Anna leads 10♥ and 6♠", SPADES))
     assert isinstance(console.file, io.StringIO)
@@ -104,7 +104,7 @@ def test_suits_have_colours_and_trumps_a_line() -> None:
 
 
 def a_defence(*, tricky: bool = False) -> TableView:
-    """Boris faces 6♥ and 6♣ with 9♥, 6♦ and the trump 7♠."""
+    """Return the view of Boris, who faces 6♥ and 6♣ with 9♥, 6♦ and the trump 7♠."""
     table = [
         TableCard(attack_card=Card.CARD_6H, attack_seat=0, attack_version=7),
         TableCard(attack_card=Card.CARD_6C, attack_seat=0, attack_version=8),
@@ -143,7 +143,7 @@ def offered(view: TableView) -> list[Choice]:
     return list_choices(view, seat_names(view.seats, TRANSLATE), TRANSLATE)
 
 
-def test_a_table_tells_all_that_its_reader_may_know() -> None:
+def test_a_table_shows_bout_seats_cards_and_hand() -> None:
     assert table_lines(a_defence(), TRANSLATE) == [
         "Bout 4 · trumps ♠ (A♠) · stock 2 · discard pile 0",
         "  Anna    4 ▮▮▮▮ attacks",
@@ -185,19 +185,19 @@ def test_moves_are_offered_weakest_card_first() -> None:
         ("выход", "QUIT"),
     ],
 )
-def test_an_answer_is_a_number_a_card_or_a_word(answer: str, meaning: str) -> None:
+def test_an_answer_is_a_number_a_card_or_a_keyword(answer: str, meaning: str) -> None:
     view = a_defence()
-    assert told(parse_answer(answer, offered(view), view)) == meaning
+    assert short(parse_answer(answer, offered(view), view)) == meaning
 
 
-def test_R11_1_on_a_tricky_table_a_card_without_a_right_is_sent_as_it_is() -> None:
+def test_R11_1_at_a_tricky_table_an_illegal_card_is_sent_as_it_is() -> None:
     view = a_defence(tricky=True)
-    assert told(parse_answer("6c 9h", offered(view), view)) == "defend 6♣ 9♥"
-    assert told(parse_answer("6c Kh", offered(view), view)) == "answer-not-now"  # not held
+    assert short(parse_answer("6c 9h", offered(view), view)) == "defend 6♣ 9♥"
+    assert short(parse_answer("6c Kh", offered(view), view)) == "answer-not-now"  # not held
 
 
-def told(meaning: Move | Keyword | InvalidAnswer) -> str:
-    """A meaning in short."""
+def short(meaning: Move | Keyword | InvalidAnswer) -> str:
+    """Return a meaning as a short text."""
     if isinstance(meaning, InvalidAnswer):
         return meaning.key
     if isinstance(meaning, Keyword):
@@ -208,7 +208,7 @@ def told(meaning: Move | Keyword | InvalidAnswer) -> str:
     return " ".join((kind, *(card_name(card) for card in cards)))
 
 
-def test_a_story_counts_hands_and_stock_and_never_tells_a_hidden_card() -> None:
+def test_narration_counts_hands_and_stock_without_hidden_cards() -> None:
     hidden = [Card.CARD_UNSPECIFIED] * 6
     stock = [Card.CARD_UNSPECIFIED] * 23 + [Card.CARD_9S]
     dealt = events_pb2.Dealt(
@@ -271,7 +271,7 @@ def test_a_story_counts_hands_and_stock_and_never_tells_a_hidden_card() -> None:
     ]
 
 
-def test_players_of_one_name_are_told_apart() -> None:
+def test_players_of_the_same_name_have_their_seat_added() -> None:
     names = Names(TRANSLATE)
     names.add(0, "Anna", BOT_LEVEL_UNSPECIFIED)
     names.add(2, "Anna", BOT_LEVEL_UNSPECIFIED)

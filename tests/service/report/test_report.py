@@ -1,4 +1,4 @@
-"""The report of an audit, in a real browser: seen, steered by keys, heard by a screen reader."""
+"""The HTML report of an audit: the file, and its use in a browser."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.domain.audit.audit_transcripts import PUBLIC_KEY, transcript_of
 
 NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 PICTURES = os.environ.get("DURAK_TEST_PICTURES")
-"""A folder to keep screenshots in, for people to look at."""
+"""A folder to keep screenshots in."""
 
 
 def tricky_match() -> PlayedMatch:
-    """A staked match of four with an illegal play."""
+    """Return a staked match of four with an illegal play."""
     wanted = {"seats": 4, "deck": 36, "stake_coins": 100, "tricky": 1}
     matches = (random_match(seed, **wanted) for seed in range(300))
     return next(told for told in matches if len(told.records) > 80 and audit(told.stored).cheats)
@@ -45,14 +45,14 @@ def page_of(transcript: Transcript, language: str = "en") -> str:
 
 
 def forged() -> tuple[Transcript, int]:
-    """The transcript with another card in one play, and its version."""
+    """Return a transcript with another card in one play, and the version of that play."""
     transcript = transcript_of(TOLD)
     at = next(n for n, one in enumerate(TOLD.records) if n > 60 and one.event.HasField("attacked"))
     record = type(TOLD.records[at])()
     record.CopyFrom(TOLD.records[at])
     held = fold(TOLD.records[:at]).hands[record.event.attacked.seat]
     other = next(card for card in range(5, 53) if not held >> (card - 1) & 1)
-    record.event.attacked.card = other  # type: ignore[assignment] # any card that it does not hold
+    record.event.attacked.card = other  # type: ignore[assignment] # any card that is not held
     transcript.records[at].record = record.SerializeToString()
     return transcript, at + 1
 
@@ -61,22 +61,22 @@ def forged() -> tuple[Transcript, int]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_says_everything(language: str) -> None:
+def test_the_page_has_all_texts_in_every_language(language: str) -> None:
     page = page_of(transcript_of(TOLD), language)
     assert f'<html lang="{language}">' in page
     assert "{$" not in page
     assert not re.search(r"\$[a-z_]+\b", re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))
 
 
-def test_nothing_is_loaded_from_anywhere() -> None:
+def test_the_page_loads_nothing() -> None:
     page = page_of(transcript_of(TOLD))
     addresses = set(re.findall(r"https?://[^\s\"']+", page))
-    assert addresses <= {"http://www.w3.org/2000/svg"}  # a name, not an address
+    assert addresses <= {"http://www.w3.org/2000/svg"}  # a namespace, not an address
     assert "default-src &#x27;none&#x27;" in page
     assert not re.search(r"<(link|img|iframe|script src)", page)
 
 
-def test_names_of_players_cannot_break_out() -> None:
+def test_names_of_players_cannot_close_an_element() -> None:
     told = random_match(4, seats=2)
     for record in told.records:
         if record.event.seat_taken.player_id:
@@ -91,7 +91,7 @@ def test_names_of_players_cannot_break_out() -> None:
     assert "<b>" not in page
 
 
-def test_the_log_stands_in_the_page_without_a_script() -> None:
+def test_the_log_needs_no_script() -> None:
     transcript, version = forged()
     page = page_of(transcript)
     log = page[page.index('<ol class="log">') : page.index("</ol>")]
@@ -101,14 +101,14 @@ def test_the_log_stands_in_the_page_without_a_script() -> None:
     assert '<section class="verdict refuted"' in page
 
 
-def test_what_is_no_transcript_is_said() -> None:
+def test_a_file_that_is_not_a_transcript_is_refused() -> None:
     empty = Transcript(format_version=1, match_id=TOLD.match_id).SerializeToString()
     for data in (b"nonsense", b"", empty):
         with pytest.raises(NoTranscriptError):
             render_report(data, None, "en")
 
 
-def test_any_garbage_in_records_makes_a_page() -> None:
+def test_corrupt_records_give_a_page_too() -> None:
     for garbage in (b"", b"\xff", b"\x10\x01"):
         transcript = Transcript(format_version=1, match_id=TOLD.match_id)
         transcript.records.add(record=garbage, hash=bytes(32))
@@ -120,38 +120,38 @@ def test_any_garbage_in_records_makes_a_page() -> None:
     assert "verdict refuted" in page_of(shuffled)
 
 
-STEERING = "\x1b]0;gone\x07\x9b2J\u202e\u200b\n"
-"""What steers a terminal, and the direction and the gaps of text."""
+CONTROL_TEXT = "\x1b]0;gone\x07\x9b2J\u202e\u200b\n"
+"""Control sequences of terminals, and characters that change the direction of text."""
 
 
 def hostile() -> Transcript:
-    """A transcript of which every text is a trick, and a time that no calendar has."""
-    settings = Settings(deck=Deck.DECK_36, seats=2, stake_coins=5, preset=STEERING)
-    opened = TableOpened(settings=settings, owner_id=STEERING, rules_version=STEERING)
+    """Return a transcript whose texts are all control sequences, with an impossible time."""
+    settings = Settings(deck=Deck.DECK_36, seats=2, stake_coins=5, preset=CONTROL_TEXT)
+    opened = TableOpened(settings=settings, owner_id=CONTROL_TEXT, rules_version=CONTROL_TEXT)
     record = Record(match_id=TOLD.match_id, version=1, actor_kind=ACTOR_KIND_BOT)
-    record.actor_id = STEERING
+    record.actor_id = CONTROL_TEXT
     record.event_time.seconds = 2**62
     record.event.table_opened.CopyFrom(opened)
     seat = Record(match_id=TOLD.match_id, version=7)
-    seat.event.seat_taken.display_name = seat.event.seat_taken.player_id = STEERING
-    transcript = Transcript(format_version=1, match_id=TOLD.match_id, checkpoint=STEERING)
+    seat.event.seat_taken.display_name = seat.event.seat_taken.player_id = CONTROL_TEXT
+    transcript = Transcript(format_version=1, match_id=TOLD.match_id, checkpoint=CONTROL_TEXT)
     for data in (record.SerializeToString(), seat.SerializeToString()):
         transcript.records.add(record=data, hash=bytes(32))
-    transcript.ledger.add(player_id=STEERING, coins=-5)
+    transcript.ledger.add(player_id=CONTROL_TEXT, coins=-5)
     return transcript
 
 
-def test_a_hostile_file_makes_a_page_of_plain_text() -> None:
+def test_a_hostile_file_gives_a_page_of_printable_text() -> None:
     page = page_of(hostile())
     assert "verdict refuted" in page
     assert page.replace("\n", "").isprintable()
 
 
-def test_a_hostile_file_cannot_steer_the_terminal() -> None:
+def test_a_hostile_file_cannot_control_the_terminal() -> None:
     lines = verification_lines(verify(hostile().SerializeToString(), None))
     assert lines[0].startswith("REFUTED")
     assert all(line.isprintable() for line in lines)
-    assert any("\\x1b]0;gone" in line for line in lines)  # spelt out
+    assert any("\\x1b]0;gone" in line for line in lines)  # escaped
 
 
 # --- in the browser -------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def honest(tmp_path: Path) -> Path:
 
 
 def at(browser: Page) -> int:
-    """The version that the page shows, as everything on it says."""
+    """Return the version that the page shows. Log, text, slider and address must agree."""
     current = browser.run("document.querySelectorAll('[aria-current]').length")
     assert current == 1
     version = browser.run("document.querySelector('[aria-current] .version').textContent")
@@ -182,7 +182,7 @@ def at(browser: Page) -> int:
 
 
 def labels(browser: Page) -> list[str]:
-    """What the board says to those who do not see it."""
+    """Return the labels of the board for screen readers."""
     query = "[...document.querySelectorAll('#board [role=img]')].map(e => e.ariaLabel)"
     found: list[str] = browser.run(query)
     return found
@@ -210,7 +210,7 @@ def test_the_table_is_drawn_for_every_record(browser: Page, honest: Path) -> Non
 
 
 @NEEDS_CHROMIUM
-def test_keys_lead_through_the_match(browser: Page, honest: Path) -> None:
+def test_keys_step_through_the_match(browser: Page, honest: Path) -> None:
     browser.open(honest)
     last = len(TOLD.records)
     assert TOLD.records[at(browser) - 1].event.HasField("dealt")
@@ -234,7 +234,7 @@ def test_keys_lead_through_the_match(browser: Page, honest: Path) -> None:
 
 
 @NEEDS_CHROMIUM
-def test_tab_and_enter_alone_are_enough(browser: Page, honest: Path) -> None:
+def test_tab_and_enter_are_enough(browser: Page, honest: Path) -> None:
     browser.open(honest)
     reached = []
     for _ in range(25):
@@ -252,7 +252,7 @@ def test_tab_and_enter_alone_are_enough(browser: Page, honest: Path) -> None:
 
 
 @NEEDS_CHROMIUM
-def test_hands_are_closed_by_a_switch(browser: Page, honest: Path) -> None:
+def test_a_switch_closes_the_hands(browser: Page, honest: Path) -> None:
     dealt = next(one.version for one in TOLD.records if one.event.HasField("dealt"))
     browser.open(honest, f"#at={dealt}")
     assert at(browser) == dealt
@@ -272,7 +272,7 @@ def test_hands_are_closed_by_a_switch(browser: Page, honest: Path) -> None:
 
 
 @NEEDS_CHROMIUM
-def test_findings_stand_beside_their_move_and_the_verdict_on_top(
+def test_findings_are_shown_with_their_record_and_the_verdict_on_top(
     browser: Page, tmp_path: Path
 ) -> None:
     transcript, version = forged()
@@ -281,22 +281,22 @@ def test_findings_stand_beside_their_move_and_the_verdict_on_top(
     browser.open(path, f"#at={version}")
     assert "fault" in browser.run("document.querySelector('.verdict').innerText.toLowerCase()")
     assert "Fault (chain" in browser.run("document.getElementById('now').textContent")
-    assert "No table follows" in browser.run("document.querySelector('.broken').textContent")
+    assert "do not make a table" in browser.run("document.querySelector('.broken').textContent")
 
 
 @NEEDS_CHROMIUM
-def test_the_verdict_leads_to_every_fault(browser: Page, tmp_path: Path) -> None:
+def test_the_verdict_links_to_every_fault(browser: Page, tmp_path: Path) -> None:
     transcript, version = forged()
     path = tmp_path / "forged.html"
     path.write_text(page_of(transcript), "utf-8")
     browser.open(path)
     links = browser.run("[...document.querySelectorAll('.verdict a')].map(e => e.textContent)")
-    assert str(at(browser)) == min(links, key=int)  # it opens at the first
+    assert str(at(browser)) == min(links, key=int)  # opens at the first
     assert str(version) in links
     assert len(links) == len(re.findall(r'<li class="fault">', path.read_text("utf-8")))
     for wanted in dict.fromkeys(links):
         browser.run(f"document.querySelector('.verdict a[href=\"#at={wanted}\"]').click()")
-        browser.run("new Promise(done => setTimeout(done))")  # after the change of the address
+        browser.run("new Promise(done => setTimeout(done))")  # after hashchange
         assert at(browser) == int(wanted)
 
 
@@ -309,22 +309,22 @@ def test_an_illegal_card_is_marked_on_the_table(browser: Page, honest: Path) -> 
 
 
 @NEEDS_CHROMIUM
-def test_a_screen_reader_is_told_what_is_there(browser: Page, honest: Path) -> None:
+def test_the_page_has_roles_and_names_for_screen_readers(browser: Page, honest: Path) -> None:
     browser.open(honest, f"#at={CHEAT.version}")
-    told = browser.accessible()
-    roles = {role for role, _ in told}
+    nodes = browser.accessible()
+    roles = {role for role, _ in nodes}
     assert {"banner", "main", "contentinfo", "heading", "slider", "switch", "status"} <= roles
-    nameless = [role for role, text in told if role in {"button", "slider", "switch"} and not text]
+    nameless = [role for role, text in nodes if role in {"button", "slider", "switch"} and not text]
     assert not nameless
     value = browser.run("document.getElementById('slider').getAttribute('aria-valuetext')")
     assert value.startswith(f"{CHEAT.version}. ")
     assert "Illegal play" in value
-    headings = [text for role, text in told if role == "heading"]
+    headings = [text for role, text in nodes if role == "heading"]
     assert "The table" in headings
 
 
 def long_hands() -> PlayedMatch:
-    """A match of six with all cards, at which somebody holds more than a row of them."""
+    """Return a match of six in which a hand needs more than one row."""
     for seed in range(100):
         told = random_match(seed, seats=6, deck=52, tricky=0)
         if any(hand.bit_count() > 18 for hand in told.match.hands):
@@ -335,7 +335,7 @@ def long_hands() -> PlayedMatch:
 @NEEDS_CHROMIUM
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(360, 740), (768, 1024), (1300, 900)])
-def test_it_fits_a_phone_and_a_desk(
+def test_the_page_fits_phones_and_desktops(
     browser: Page, tmp_path: Path, width: int, height: int, scheme: str
 ) -> None:
     browser.send(
@@ -364,7 +364,7 @@ def test_it_fits_a_phone_and_a_desk(
 
 
 @NEEDS_CHROMIUM
-def test_no_request_leaves_the_page_and_no_error_is_logged(browser: Page, honest: Path) -> None:
+def test_the_page_sends_no_request_and_logs_no_error(browser: Page, honest: Path) -> None:
     browser.open(honest)
     browser.press("End", "h", "Home", "f", "PageDown")
     asked: list[Any] = [
@@ -382,6 +382,6 @@ def test_no_request_leaves_the_page_and_no_error_is_logged(browser: Page, honest
 
 
 def keep(browser: Page, label: str) -> None:
-    """Keep a screenshot where somebody wants to look at it."""
+    """Keep a screenshot if DURAK_TEST_PICTURES is set."""
     if PICTURES is not None:
         browser.picture(Path(PICTURES) / f"{label}.png")

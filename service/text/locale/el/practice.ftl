@@ -1,4 +1,4 @@
-# Εξάσκηση (PracticeService). Τα φύλλα γράφονται όπως 10♥· τα γράμματα της γλώσσας τα βάζει το service/text/card_text.py.
+# Τα κείμενα του PracticeService. Τα φύλλα έρχονται όπως 10♥· τα γράμματα της γλώσσας τα βάζει το service/text/card_text.py.
 
 situation-trumps = Ατού είναι { $suit }· η τράπουλα έχει τελειώσει.
 situation-transfer = Η επίθεση μεταβιβάζεται.
@@ -81,7 +81,7 @@ outcome-loss-later = Αν παίξετε και οι δύο όσο γίνετα�
 list-heading = Ασκήσεις, από τις πιο εύκολες:
 list-line = { $number }. { $title } (δυσκολία { $difficulty })
 ask-puzzle = Ποια; Γράψτε αριθμό· με Enter η πρώτη.
-ask-choice = Τι κάνετε; Γράψτε αριθμό:
+ask-choice = Τι παίζετε; Γράψτε αριθμό:
 ask-number = Γράψτε αριθμό από 1 ως { $last }.
 verdict-right = Σωστά.
 verdict-wrong = Όχι το καλύτερο.

@@ -1,24 +1,24 @@
-# One sentence or two for each reason of errors.proto: what is wrong, and what the player can do.
+# One or two sentences for each reason of errors.proto: the problem, and the next step for the player.
 
 malformed-field = The request is not filled in correctly. Correct the fields that are named and send it again.
 not-dealable = This deck is too small for so many seats. Choose a larger deck or fewer seats.
 preset-locked = The preset fixes one of the settings that you changed. Leave it as it is, or open a table without a preset.
-unknown-preset = There is no preset of that name. Pick one from the list.
+unknown-preset = There is no preset with that name. Choose one from the list.
 page-token-invalid = This list cannot be continued from here. Start again from its first page.
-request-id-reused = This request number was already used for something else. Send the command again with a new one.
+request-id-reused = This request number was already used for another command. Send the command again with a new number.
 
 token-missing = You are not signed in. Sign in and try again.
 token-invalid = Your sign-in was not accepted. Sign in again.
-token-expired = Your sign-in has run out. Sign in again and carry on where you were.
+token-expired = Your sign-in has expired. Sign in again and continue where you were.
 role-required = Your account may not do this.
 not-seated = You do not sit at this table. Take a seat first; until then you can only watch.
 not-owner = Only the player who opened the table may do this.
-seat-reserved = This seat is kept for the player who had it before. Take your own seat.
-own-match = You have played in this match, so you may not see it open. Leave it to another auditor.
+seat-reserved = This seat is reserved for the player who had it before. Take your own seat.
+own-match = You played in this match, so you cannot audit it. Ask another auditor.
 
 match-not-found = There is no such match. Check the link or the number.
-version-beyond-head = The match has not come that far yet. Watch it from a move that you have already seen.
-stale-version = The table has changed in the meantime. Look at it again and decide anew.
+version-beyond-head = The match has not reached that version yet. Watch it from a move that you have already seen.
+stale-version = The table has changed in the meantime. Look at it and decide again.
 puzzle-not-found = There is no such puzzle. Choose one from the list.
 checkpoint-not-found = There is no checkpoint of that size. Ask for the newest one.
 contention = Too much is happening at this table at once. Try the same move again.
@@ -31,10 +31,10 @@ table-full = All seats are taken. Look for another table.
 already-seated = You already sit at this table.
 no-bots-at-staked-table = Bots do not play for coins. Open a table without a stake to play with them.
 insufficient-coins = You have { $balance_coins } coins, but the stake is { $stake_coins }. Choose a table with a lower stake.
-rematch-impossible = This match ended before the deal, so there is nothing to repeat. Open a new table.
-given-up-too-often = You have given up your seat at this table as often as you may. Look for another table.
+rematch-impossible = This match ended before the deal, so it cannot be played again. Open a new table.
+given-up-too-often = You have given up your seat at this table too often. Look for another table.
 
-seat-is-out = You are out of the match already. Watch how it ends.
+seat-is-out = You are already out of the match. You can watch how it ends.
 not-your-turn = It is another player's turn to do that.
 card-not-held = You do not have that card. Play one from your hand.
 rank-not-on-table = You can only throw in a rank that already lies on the table.
@@ -43,7 +43,7 @@ cap-reached = No more cards can be added to this attack.
 no-such-attack-card = The card that you want to beat is not on the table.
 already-beaten = That card is beaten already. Choose one that is not.
 does-not-beat = Your card does not beat that one. Play a higher card of the same suit, or a trump.
-take-declared = You have said that you take, and cannot take it back.
+take-declared = You have said “take” and cannot change that.
 nothing-to-take = There is nothing to take: every card is beaten.
 transfer-off = Attacks are not transferred at this table. Beat the cards or take them.
 not-the-rank-led = You can only transfer with a card of the rank that was led.
@@ -51,9 +51,9 @@ transfer-too-late = You have begun to beat, so the attack can no longer be trans
 transfer-too-many = The next player cannot face that many cards. Beat them or take.
 pass-too-early = It is too early to pass. Wait until the cards are beaten or the defender takes.
 already-passed = You have passed already. Wait for the others.
-nothing-to-pass = You cannot throw in now, so there is nothing to pass on.
-not-tricky = Cheating is not part of this table, so nothing can be challenged.
-no-such-play = That is not a play of this bout. Challenge one that still lies on the table.
+nothing-to-pass = You cannot throw in now, so you cannot pass either.
+not-tricky = Cheating is not allowed at this table, so there is nothing to challenge.
+no-such-play = There is no such play in this bout. Challenge one that is still on the table.
 own-play = You cannot challenge your own play.
 nothing-led = Nothing has been led yet. Wait for the attacker.
 
@@ -68,15 +68,15 @@ store-unavailable = The move could not be confirmed just now. Send the same requ
 internal = Something went wrong on the server. Do not repeat the request; report this number to the operator: { $trace_id }.
 
 match-not-dealt = The cards are not dealt yet. Wait for the deal.
-not-in-checkpoint = The match is not in that checkpoint. Wait for the next one after its end.
-log-corrupt = The stored match is damaged. Have it verified, and tell the operator.
+not-in-checkpoint = The match is not in that checkpoint. Wait for the first checkpoint after its end.
+log-corrupt = The stored match is corrupt. Report it to the operator.
 
 dispute-not-found = There is no such dispute. Check the number.
-dispute-too-late = This match could be disputed until { $until }. Nothing can be done about it any more.
-too-many-disputes = You have enough disputes open about this match. Wait until they are decided.
-no-stake = This table had no stake, so nothing was paid out. Name the move that you complain of.
+dispute-too-late = This match could be disputed until { $until }. It is too late now.
+too-many-disputes = You have too many open disputes about this match. Wait until they are decided.
+no-stake = This table had no stake, so nothing was paid out. Dispute a move instead.
 dispute-not-open = This dispute has been decided already. Look at the ruling.
 correction-not-pending = No correction waits for a decision here. Look at the dispute again.
-correction-unbalanced = These corrections cannot be made. Let them add up to nothing, between the players of the match.
-correction-not-covered = { $player_id } has { $balance_coins } coins, and { $needed_coins } are needed. Decline, so that the auditor can rule anew.
+correction-unbalanced = These corrections are not possible. They must add up to 0 and concern only players of the match.
+correction-not-covered = { $player_id } has { $balance_coins } coins, and { $needed_coins } are needed. Decline the correction, so that the auditor can rule again.
 own-ruling = You made this ruling yourself. Leave it to another operator.

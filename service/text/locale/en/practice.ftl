@@ -1,4 +1,4 @@
-# Practice (PracticeService). Cards are written as in 10♥, and put into the letters of the language by service/text/card_text.py.
+# The texts of PracticeService. Cards come as in 10♥; service/text/card_text.py puts in the letters of the language.
 
 situation-trumps = Trumps are { $suit }; the stock is empty.
 situation-transfer = Attacks can be transferred.
@@ -12,7 +12,7 @@ suit-clubs = clubs (♣)
 suit-diamonds = diamonds (♦)
 suit-hearts = hearts (♥)
 suit-spades = spades (♠)
-open-hand = The opponent's hand is open so that you can work it out. In a match you would have to remember what has been discarded.
+open-hand = The opponent's hand is open so that you can work out the best move. In a match you would have to remember the discarded cards.
 
 choice-lead = Lead { $card }
 choice-throw = Throw in { $card }
@@ -72,20 +72,20 @@ step-finished = { $outcome ->
 }
 
 outcome-win = You win.
-outcome-draw = It comes to a draw.
+outcome-draw = It is a draw.
 outcome-loss = You lose.
 outcome-win-later = With best play by both, you win from here.
-outcome-draw-later = With best play by both, it comes to a draw from here.
+outcome-draw-later = With best play by both, it is a draw from here.
 outcome-loss-later = With best play by both, you lose from here.
 
 list-heading = Puzzles, the easiest first:
 list-line = { $number }. { $title } (difficulty { $difficulty })
-ask-puzzle = Which one? A number, or Enter for the first.
-ask-choice = What do you do? A number:
-ask-number = A number from 1 to { $last }, please.
+ask-puzzle = Which one? Type a number, or Enter for the first.
+ask-choice = What do you play? Type a number:
+ask-number = Type a number from 1 to { $last }.
 verdict-right = Right.
 verdict-wrong = Not the best.
-continuation = How it goes on when both play their best:
+continuation = How it continues with best play by both:
 menu-next = The next puzzle
 menu-again = The same puzzle again
 menu-list = All puzzles

@@ -1,4 +1,4 @@
-# The report of an audit, as a page (`durak audit report`).
+# The texts of the HTML report (`durak audit report`).
 
 title = Match { $match }
 players = Players: { $players }
@@ -7,19 +7,19 @@ state = { $state ->
     [ended] Ended
    *[running] Still running
   }, { $records } records
-verdict-proven = Proven: no fault, and the service has signed for every byte of the records.
-verdict-consistent = No fault, but nobody vouches for the records.
+verdict-proven = Proven: no faults, and the service has signed every byte of the records.
+verdict-consistent = No faults, but the records are not proven.
 verdict-refuted = Refuted: { $faults ->
     [one] one fault.
    *[other] { $faults } faults.
   }
 about = The match
-proven = What is proven
-not-proven = What is not proven
+proven = Proven
+not-proven = Not proven
 coins = Coins
 coins-version = Version
 coins-player = Player
-coins-kind = Why
+coins-kind = Reason
 coins-amount = Coins
 coins-entry = { $kind ->
     [stake] stake
@@ -34,7 +34,7 @@ illegal-caught = Illegal play of { $card } ({ $clause }), allowed at this table;
 
 board-heading = The table
 moves-heading = Move by move
-controls = Go through the match
+controls = Step through the match
 slider = Record
 first = First
 back = Back
@@ -43,9 +43,9 @@ end = Last
 hands = Open hands
 next-finding = Next finding
 keys-heading = Keys
-keys = ← → one record back or on · Page up, Page down: by bouts · Home, End: the first, the last · F: the next finding, Shift+F: the one before · H: hands open or closed
-no-script = Without scripts there is no picture of the table; all moves and findings are below.
-footer = Made from a transcript alone. The page loads nothing and sends nothing. It shows every hand: keep it from players while the match runs.
+keys = ← →: previous or next record · Page Up, Page Down: previous or next bout · Home, End: first or last record · F, Shift+F: next or previous finding · H: open or close the hands
+no-script = Without JavaScript the table is not drawn. All moves and findings are below.
+footer = Made from the transcript alone. The page loads and sends nothing. It shows every hand: do not give it to players while the match is running.
 
 label-attacks = attacks
 label-defends = defends
@@ -62,4 +62,4 @@ label-trumps = Trumps
 label-stock = Stock
 label-discard = Discard pile
 label-undealt = The cards are not dealt.
-label-broken = No table follows from the records up to here. Below is the last one that did.
+label-broken = The records up to here do not make a table. Below is the last valid table.

@@ -1,5 +1,5 @@
-# What a person sees of a match at a terminal: settings, events, the table, the moves. Players' names come as
-# they are, so sentences are in the present tense and need no gender.
+# The texts of a match at a terminal: settings, events, the table, moves. Sentences are in the present tense, so that
+# they do not depend on the gender of a player.
 
 settings = { $deck } cards, { $seats } seats, { $transfer ->
     [yes] perevodnoy
@@ -39,8 +39,8 @@ event-took = { $player } picks up { $count ->
     [one] the card
    *[other] { $count } cards
   } on the table: { $cards }.
-event-took-cheat = { $player } was caught and picks up { $cards }.
-event-took-false-accusation = { $player } was wrong and picks up { $cards }.
+event-took-cheat = { $player } was caught cheating and picks up { $cards }.
+event-took-false-accusation = { $player } challenged a legal play and picks up { $cards }.
 event-discarded = Beaten: { $count } cards go to the discard pile.
 drawn = { $count } ({ $cards })
 event-drew = Drawn: { $draws }.
@@ -49,10 +49,10 @@ event-challenged = { $player } challenges what { $accused } played: { $verdict -
     [upheld] it was illegal
    *[legal] it was legal
   }.
-event-timed-out = The time of { $player } has run out.
+event-timed-out = { $player } runs out of time.
 event-left = { $player } leaves the match{ $reason ->
     [timeouts] { " " }after three timeouts in a row
-    [idle] , having kept everybody waiting
+    [idle] { " " }after keeping the table waiting
    *[resigned] { "" }
   }.
 event-played-out = { $durak } is the durak. Places: { $places }.
@@ -109,17 +109,17 @@ move-take = take
 move-pass = pass
 move-challenge = challenge { $card } of { $player }
 
-answer-help = Type the number of a move, or a card: 6h, 10♠, Qd, Дч. To say which card you beat: 6h 9h. Words: take, pass, table, leave (before the deal it frees your seat, later it ends the match), quit (leaves the terminal alone).
-answer-help-tricky = The table is tricky: any card of yours can be laid in your role, right or wrong, by typing it; who is caught, or accuses falsely, picks up the table.
-answer-unknown = “{ $answer }” is no move that I know; ? helps.
+answer-help = Type the number of a move, or a card: 6h, 10♠, Qd, Дч. To choose the card to beat, type both: 6h 9h. Words: take, pass, table, leave (frees your seat before the deal, ends the match after it), quit (leaves only this terminal).
+answer-help-tricky = This table is tricky: you can play any of your cards in your role by typing it, even an illegal one. A player who is caught, or who challenges a legal card, picks up the table.
+answer-unknown = “{ $answer }” is not a move. Type ? for help.
 answer-not-now = { $card } cannot be played now.
 answer-ambiguous = { $card } can be played in several ways: type the number.
 answer-nothing = It is not your move.
 answer-changed = The table has changed since you chose; nothing was played. Choose again.
 answer-leave = Leaving is final and ends the match for everybody. Type “leave” once more to leave.
 answer-leave-rematch = Leaving closes the rematch for everybody. Type “leave” once more to leave.
-answer-watching = You only watch here: you have no seat.
-watching = You are watching: you have no seat. Ctrl-C stops.
+answer-watching = You are only watching: you have no seat.
+watching = You are watching: you have no seat. Stop with Ctrl-C.
 
 connection-lost = The connection is lost; trying again …
 connection-back = The connection is back.
@@ -148,13 +148,13 @@ review-summary = { $player }: kept the result { $kept }, gave it away { $given }
 review-nothing = There is nothing to review: no move was made with two players left and an empty stock.
 
 play-again =
-    Play it again with:
+    Play again with:
     { $command }
 review-it =
-    See which moves of the ending gave the result away:
+    See which endgame moves gave the result away:
     { $command }
 series-stands =
-    How the series stands:
+    See the score of the series:
     { $command }
 coins-balance = Coins: { $available }, and { $escrow } in stakes of matches that have not ended.
 coins-transfer = { $kind ->
@@ -168,6 +168,6 @@ coins-transfer = { $kind ->
    *[correction-out] correction after a dispute
   }
 rating = { $points } points  { $player }: matches { $matches }, won { $wins }, lost { $losses }, points from bots today { $bots }
-rating-numbers = Everybody begins with { $initial } points; a match gives or takes up to { $match }; { $scale } points more are odds of ten to one. Bots count as { $easy } (easy), { $normal } (normal), { $hard } (hard), and give up to { $day } points a day.
+rating-numbers = Everybody starts with { $initial } points. A match adds or takes at most { $match }. A difference of { $scale } points means odds of ten to one. Bots count as { $easy } (easy), { $normal } (normal), { $hard } (hard); matches against them add at most { $day } points a day.
 series = Matches played out: { $matches }, of them draws: { $draws }
 series-seat = { $player }: { $wins } won, { $losses } lost

@@ -1,4 +1,4 @@
-# Практика (PracticeService). Карты пишутся как 10♥; буквы языка подставляет service/text/card_text.py.
+# Тексты PracticeService. Карты приходят в виде 10♥; буквы языка подставляет service/text/card_text.py.
 
 situation-trumps = Козыри — { $suit }; колода пуста.
 situation-transfer = Атаку можно переводить.
@@ -84,7 +84,7 @@ outcome-loss-later = Если оба дальше играют лучшим об
 list-heading = Задачи, начиная с лёгких:
 list-line = { $number }. { $title } (сложность { $difficulty })
 ask-puzzle = Какую? Введите номер; Enter — первая.
-ask-choice = Что делаете? Введите номер:
+ask-choice = Как сыграете? Введите номер:
 ask-number = Введите число от 1 до { $last }.
 verdict-right = Верно.
 verdict-wrong = Не лучший ход.

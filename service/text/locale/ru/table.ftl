@@ -1,4 +1,5 @@
-# What a person sees of a match at a terminal; see ../en/table.ftl.
+# Тексты партии в терминале: настройки, события, стол, ходы. Глаголы стоят в настоящем времени, чтобы не зависеть
+# от пола игрока.
 
 settings = { $deck } карт, мест: { $seats }, { $transfer ->
     [yes] переводной
@@ -10,7 +11,7 @@ settings = { $deck } карт, мест: { $seats }, { $transfer ->
     [yes] ничья возможна
    *[no] без ничьих
   }
-setting-opening = первый отбой пять карт
+setting-opening = сначала не больше пяти карт
 setting-tricky = хитрый стол
 setting-timer = { $seconds } с на ход
 setting-stake = ставка { $coins }
@@ -18,7 +19,7 @@ setting-preset = набор { $preset }
 
 bot = Бот { $seat } { $level ->
     [easy] (лёгкий)
-    [normal] (обычный)
+    [normal] (средний)
    *[hard] (сильный)
   }
 nobody = место { $seat }
@@ -35,8 +36,8 @@ event-transferred = { $player } переводит на игрока { $defender
 event-passed = { $player } пасует.
 event-take-declared = { $player } говорит «беру».
 event-took = { $player } забирает карты со стола ({ $count }): { $cards }.
-event-took-cheat = { $player } попадается и забирает { $cards }.
-event-took-false-accusation = { $player } ошибается и забирает { $cards }.
+event-took-cheat = { $player } попадается на нечестном ходе и забирает { $cards }.
+event-took-false-accusation = { $player } оспаривает честный ход и забирает { $cards }.
 event-discarded = Бито: { $count ->
     [one] { $count } карта уходит
     [few] { $count } карты уходят
@@ -45,14 +46,14 @@ event-discarded = Бито: { $count ->
 drawn = { $count } ({ $cards })
 event-drew = Добор: { $draws }.
 event-went-out = Выходит, место { $place }: { $players }.
-event-challenged = { $player } проверяет ход игрока { $accused }: { $verdict ->
+event-challenged = { $player } оспаривает ход игрока { $accused }: { $verdict ->
     [upheld] ход был против правил
    *[legal] ход был по правилам
   }.
-event-timed-out = { $player }: время вышло.
+event-timed-out = У игрока { $player } вышло время.
 event-left = { $player } покидает партию{ $reason ->
     [timeouts] { " " }после трёх просрочек подряд
-    [idle] , заставив всех ждать
+    [idle] , задержав стол
    *[resigned] { "" }
   }.
 event-played-out = { $durak } остаётся в дураках. Места: { $places }.
@@ -106,18 +107,18 @@ move-beat = побить { $attack_card } картой { $card }
 move-transfer = перевести картой { $card }
 move-take = беру
 move-pass = пас
-move-challenge = проверить { $card } игрока { $player }
+move-challenge = оспорить { $card } игрока { $player }
 
-answer-help = Введите номер хода или карту: 6ч, 10♠, Дб, Qd. Чтобы указать, какую карту бьёте: 6ч 9ч. Слова: беру, пас, стол, уйти (до сдачи освобождает место, потом заканчивает партию), выход (только из терминала).
-answer-help-tricky = Стол хитрый: введите любую свою карту (не номер), и она сыграет, по правилам или нет; кого поймали или кто обвинил зря, тот забирает карты со стола.
-answer-unknown = «{ $answer }»: такого хода нет; ? — справка.
+answer-help = Введите номер хода или карту: 6ч, 10♠, Дб, Qd. Чтобы выбрать, какую карту бить, введите обе: 6ч 9ч. Слова: беру, пас, стол, уйти (до сдачи освобождает место, потом заканчивает партию), выход (только из терминала).
+answer-help-tricky = Стол хитрый: введите любую свою карту (не номер), и она сыграет в вашей роли, даже против правил. Кого поймали или кто оспорил честный ход, тот забирает карты со стола.
+answer-unknown = «{ $answer }» — не ход. Введите ? для справки.
 answer-not-now = { $card } сейчас сыграть нельзя.
 answer-ambiguous = { $card } можно сыграть по-разному: введите номер.
 answer-nothing = Сейчас не ваш ход.
 answer-changed = Стол изменился, пока вы выбирали; ход не сделан. Выберите заново.
 answer-leave = Уход окончателен и прервёт партию для всех. Введите «уйти» ещё раз, чтобы уйти.
 answer-leave-rematch = Если вы уйдёте, реванш закроется для всех. Введите «уйти» ещё раз, чтобы уйти.
-answer-watching = Вы здесь только зритель: места за столом у вас нет.
+answer-watching = Вы только смотрите: места за столом у вас нет.
 watching = Вы смотрите партию: места за столом у вас нет. Выйти — Ctrl-C.
 
 connection-lost = Связь потеряна; пробуем снова …
@@ -150,10 +151,10 @@ play-again =
     Сыграть ещё раз:
     { $command }
 review-it =
-    Узнать, какие ходы в концовке упустили исход:
+    Узнать, какие ходы концовки упустили исход:
     { $command }
 series-stands =
-    Счёт серии:
+    Посмотреть счёт серии:
     { $command }
 coins-balance = Монеты: { $available }, и ещё { $escrow } в ставках неоконченных партий.
 coins-transfer = { $kind ->
@@ -171,6 +172,6 @@ rating = { $points } { $points ->
     [few] очка
    *[many] очков
   }  { $player }: партий { $matches }, побед { $wins }, поражений { $losses }, очков у ботов за сегодня { $bots }
-rating-numbers = Вначале у каждого { $initial } очков; партия даёт или отнимает не больше { $match }; { $scale } очков разницы — шансы десять к одному. Боты считаются за { $easy } (лёгкий), { $normal } (средний), { $hard } (сильный) и дают не больше { $day } очков в день.
+rating-numbers = Вначале у каждого { $initial } очков. Партия даёт или отнимает не больше { $match }. Разница в { $scale } очков — шансы десять к одному. Боты считаются за { $easy } (лёгкий), { $normal } (средний), { $hard } (сильный); партии с ними дают не больше { $day } очков в день.
 series = Сыграно партий: { $matches }, из них вничью: { $draws }
 series-seat = { $player }: побед { $wins }, поражений { $losses }

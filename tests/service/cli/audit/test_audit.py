@@ -1,4 +1,4 @@
-"""`durak audit` and `durak verify` as an operator and a stranger run them."""
+"""`durak audit` on the database and on a service, and `durak verify` without either."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def tamper(database: Database, *statements: str) -> None:
 
 
 def verify(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`durak verify` where no database and no server is set, and none may be made."""
+    """Run `durak verify` without a database and a server, in a folder that must not change."""
     unset = {name: None for name in os.environ if "DURAK" in name}
     with contextlib.chdir(folder):
         return durak("verify", *arguments, environment=unset)
@@ -53,7 +53,7 @@ def test_an_honest_match_has_no_fault(terminal: Terminal) -> None:
     assert done.stdout.startswith(f"{match_id}: no faults; ended, ")
 
 
-def test_a_changed_record_is_a_fault_on_a_line(terminal: Terminal) -> None:
+def test_a_changed_record_is_a_fault_on_a_line_of_its_own(terminal: Terminal) -> None:
     [match_id] = stored(terminal.database, 1)
     tamper(terminal.database, "UPDATE events SET record = record || '\\x00' WHERE version = 2")
     done = terminal.durak("audit", str(match_id))
@@ -63,7 +63,7 @@ def test_a_changed_record_is_a_fault_on_a_line(terminal: Terminal) -> None:
     assert " at version 2: " in done.stdout
 
 
-def test_all_matches_and_the_ledger(terminal: Terminal) -> None:
+def test_all_matches_and_the_ledger_are_checked(terminal: Terminal) -> None:
     ids = stored(terminal.database, *range(8))
     done = terminal.converse("audit", "--all", "--processes", "2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -86,7 +86,7 @@ def test_all_matches_and_the_ledger(terminal: Terminal) -> None:
     assert last == "8 matches audited, 1 with faults"
 
 
-def test_one_match_or_all_and_one_that_is_there(terminal: Terminal) -> None:
+def test_the_match_must_be_given_and_must_exist(terminal: Terminal) -> None:
     missing = "00000000-0000-8000-8000-000000000000"
     assert terminal.durak("audit", "match").returncode == 2
     assert terminal.durak("audit", missing, "--all").returncode == 2
@@ -95,7 +95,7 @@ def test_one_match_or_all_and_one_that_is_there(terminal: Terminal) -> None:
     assert done.stderr == f"durak: there is no match {missing} in this database\n"
 
 
-def test_the_service_shows_auditors_what_the_database_has_and_players_nothing(
+def test_the_service_shows_auditors_the_same_as_the_database_and_players_nothing(
     terminal: Terminal,
 ) -> None:
     [match_id] = stored(terminal.database, 1)
@@ -113,7 +113,7 @@ def test_the_service_shows_auditors_what_the_database_has_and_players_nothing(
     assert done.stderr == "durak: Your account may not do this.\n"
 
 
-def test_payouts_of_a_span_of_time(terminal: Terminal) -> None:
+def test_payouts_of_a_period(terminal: Terminal) -> None:
     stored(terminal.database, *range(3))  # of September 2026
     done = terminal.durak("audit", "payouts", "--since", "2026-09-01", "--before", "2026-10-01")
     assert done.returncode == 0, done.stderr
@@ -124,7 +124,7 @@ def test_payouts_of_a_span_of_time(terminal: Terminal) -> None:
     assert done.stdout.startswith("0 matches audited, 0 with faults\n")
 
 
-def test_a_version_that_is_not_there_or_makes_no_match(terminal: Terminal) -> None:
+def test_a_missing_version_and_a_corrupt_match_give_one_clear_sentence(terminal: Terminal) -> None:
     [match_id] = stored(terminal.database, 1)
     done = terminal.durak("audit", "state", str(match_id), "--at", "99999")
     assert done.returncode == 1
@@ -137,7 +137,7 @@ def test_a_version_that_is_not_there_or_makes_no_match(terminal: Terminal) -> No
     assert last.endswith('"record": null}')
 
 
-def test_a_transcript_is_proven_with_the_key_alone(tmp_path: Path) -> None:
+def test_a_transcript_is_proven_with_only_the_key(tmp_path: Path) -> None:
     (tmp_path / "match").write_bytes(transcript_of(ENDED).SerializeToString())
     (tmp_path / "key").write_text(f"{PUBLIC_KEY}\n")
     by_text = verify(tmp_path, "match", "--key", PUBLIC_KEY)
@@ -152,7 +152,7 @@ def test_a_transcript_is_proven_with_the_key_alone(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["key", "match"]
 
 
-def test_a_transcript_that_nobody_vouches_for_is_exit_code_4(tmp_path: Path) -> None:
+def test_an_unproven_transcript_has_exit_code_4(tmp_path: Path) -> None:
     (tmp_path / "match").write_bytes(transcript_of(ENDED).SerializeToString())
     done = verify(tmp_path, "match")
     assert done.returncode == 4
@@ -176,7 +176,7 @@ def test_a_changed_transcript_is_refuted_with_its_findings(tmp_path: Path) -> No
     assert "  - fault checkpoint (" in done.stdout
 
 
-def test_what_is_no_key_or_no_transcript(tmp_path: Path) -> None:
+def test_a_wrong_key_a_missing_file_and_a_wrong_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "match").write_bytes(b"not a transcript")
     assert verify(tmp_path, "match", "--key", "nonsense").returncode == 2
     assert verify(tmp_path, "missing").returncode == 2

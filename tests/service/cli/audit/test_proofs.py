@@ -1,4 +1,4 @@
-"""`durak audit export`, `report` and `checkpoint`, on a database whose matches are signed for."""
+"""`durak audit export`, `report` and `checkpoint` on a database with signed checkpoints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def terminal(database: Database, tmp_path: Path) -> Terminal:
 
 
 def sign(terminal: Terminal, *seeds: int) -> list[str]:
-    """Store matches, and sign for all that there are; their ids."""
+    """Store matches and sign a checkpoint of all. Returns their ids."""
 
     async def work() -> list[str]:
         async with await EventStore.open(terminal.database.app_dsn) as store:
@@ -57,7 +57,7 @@ def test_an_export_is_verified_with_the_public_key(terminal: Terminal) -> None:
     assert "Доказано" in russian
 
 
-def test_what_cannot_be_drawn_or_exported(terminal: Terminal) -> None:
+def test_a_missing_match_and_a_wrong_file_cannot_be_drawn_or_exported(terminal: Terminal) -> None:
     missing = "00000000-0000-8000-8000-000000000000"
     for command in ("export", "report"):
         done = terminal.durak("audit", command, missing)
@@ -71,7 +71,7 @@ def test_what_cannot_be_drawn_or_exported(terminal: Terminal) -> None:
     assert done.stderr.startswith("durak: not a transcript: ")
 
 
-def test_a_file_is_not_poured_onto_a_terminal(terminal: Terminal) -> None:
+def test_a_file_is_not_written_to_a_terminal(terminal: Terminal) -> None:
     missing = "00000000-0000-8000-8000-000000000000"
     for command in ("export", "report"):
         with terminal.person("audit", command, missing) as somebody:
@@ -79,7 +79,7 @@ def test_a_file_is_not_poured_onto_a_terminal(terminal: Terminal) -> None:
             assert somebody.process.wait(SECONDS) == 2
 
 
-def test_a_checkpoint_continues_an_older_one_until_the_tree_is_rewritten(
+def test_a_checkpoint_continues_an_older_one_unless_the_tree_is_rewritten(
     terminal: Terminal,
 ) -> None:
     done = terminal.durak("audit", "checkpoint")

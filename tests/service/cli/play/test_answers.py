@@ -1,4 +1,4 @@
-"""What is typed at `durak play`, compared with what the server then holds to be so."""
+"""Answers typed at `durak play`, compared with the match on the server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def config(database: Database, folder: Path) -> Config:
 
 @asynccontextmanager
 async def playing(server: Running, *options: str) -> AsyncIterator[Person]:
-    """Ann at `durak play`; whatever still runs at the end is killed."""
+    """Run `durak play` as Ann. Kills it at the end if it still runs."""
     folder = str(server.config.data_dir)
     process = await asyncio.create_subprocess_exec(
         *(*COMMAND, "play", *options),
@@ -52,7 +52,7 @@ async def playing(server: Running, *options: str) -> AsyncIterator[Person]:
 
 
 class Person:
-    """Somebody who types answers and reads what the terminal shows."""
+    """A player who types answers and reads the terminal."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -64,7 +64,7 @@ class Person:
         self.process.stdin.write(f"{text}\n".encode())
 
     async def read_to(self, text: str) -> str:
-        """Read lines up to the first one with this text in it."""
+        """Read lines up to the first one that contains a text, and return it."""
         assert self.process.stdout is not None
         async with asyncio.timeout(DEADLINE_S):
             while line := (await self.process.stdout.readline()).decode():
@@ -74,7 +74,7 @@ class Person:
         raise AssertionError(f"never shown: {text}\n{self.shown}")
 
     async def end(self, text: str = "") -> int:
-        """Type the last answers and close the input; the exit code."""
+        """Type the last answers and close the input. Returns the exit code."""
         async with asyncio.timeout(DEADLINE_S):
             rest, errors = await self.process.communicate(text.encode())
         self.shown += rest.decode()
@@ -84,7 +84,7 @@ class Person:
 
 
 async def only_match(server: Running) -> TableView:
-    """The one match of the server, as Ann sees it."""
+    """Return the only match of the server, as Ann sees it."""
     assert server.development_key is not None
     token = server.development_key.mint(
         "ann",
@@ -101,8 +101,8 @@ async def only_match(server: Running) -> TableView:
     return view
 
 
-def told_result(view: TableView) -> str:
-    """The sentence in which the terminal has to tell how a match for two was played out."""
+def result_sentence(view: TableView) -> str:
+    """Return the sentence that the terminal must show at the end of a match."""
     names = ["ann", "Bot 1 (easy)"]
     if view.result.outcome == Outcome.OUTCOME_DRAW:
         return "A draw between "
@@ -111,7 +111,7 @@ def told_result(view: TableView) -> str:
     return f"{names[durak]} is the durak. Places: 1. {names[1 - durak]}"
 
 
-async def test_an_answer_that_is_no_move_is_asked_again_and_a_card_by_its_name_is_played(
+async def test_a_wrong_answer_changes_nothing_and_a_typed_card_is_played(
     database: Database, tmp_path: Path
 ) -> None:
     async with running(config(database, tmp_path)) as server, playing(server) as person:
@@ -120,20 +120,20 @@ async def test_an_answer_that_is_no_move_is_asked_again_and_a_card_by_its_name_i
         before = await only_match(server)
         for nonsense in ("castle", "99"):
             person.type(nonsense)
-            told = await person.read_to("is no move")
-            assert told == f"“{nonsense}” is no move that I know; ? helps.\n"
+            line = await person.read_to("is not a move")
+            assert line == f"“{nonsense}” is not a move. Type ? for help.\n"
         assert (await only_match(server)).version == before.version
 
-        # The first choice is to lead or to beat, or to take where nothing beats (R4.1, R4.2, R7.2).
+        # The first choice is to lead, to beat, or to take if no card beats (R4.1, R4.2, R7.2).
         cards = re.findall(r"(?:10|[2-9JQKA])[♣♦♥♠]", first)
         person.type(cards[-1] if cards else "take")
         verb = "leads" if before.your_seat == before.attacker else "beats"
-        told = await person.read_to(f"ann {verb}" if cards else "ann says")
-        assert not cards or cards[-1] in told
+        line = await person.read_to(f"ann {verb}" if cards else "ann says")
+        assert not cards or cards[-1] in line
         assert (await only_match(server)).version > before.version
 
 
-async def test_who_comes_back_after_the_input_ended_plays_to_the_result(
+async def test_a_player_can_come_back_after_the_end_of_the_input(
     database: Database, tmp_path: Path
 ) -> None:
     async with running(config(database, tmp_path)) as server:
@@ -151,7 +151,7 @@ async def test_who_comes_back_after_the_input_ended_plays_to_the_result(
             assert await person.end(ALWAYS_THE_FIRST) == 0, person.errors
         ended = await only_match(server)
     assert ended.phase == PHASE_ENDED
-    assert told_result(ended) in person.shown
+    assert result_sentence(ended) in person.shown
     assert [seat.player_id for seat in ended.seats] == ["ann", ""]
     assert len(ended.seats[0].client_seed) == 16
     assert ended.seats[1].bot_level == BotLevel.BOT_LEVEL_EASY

@@ -1,4 +1,4 @@
-"""The tables that `durak play` offers: those at which one can sit down."""
+"""Opening, listing, joining and leaving tables with `durak play`."""
 
 import asyncio
 import signal
@@ -19,7 +19,7 @@ from tests.terminal import Server, Terminal
 
 
 async def waiting_rematch(address: str, tokens: list[str]) -> None:
-    """A match of two that one has left, and the other wants to play again."""
+    """Make a rematch that waits for one of its two players."""
     anna, boris = ((("authorization", f"Bearer {token}"),) for token in tokens)
     async with aio.insecure_channel(address) as channel:
         stub = MatchServiceStub(channel)
@@ -40,7 +40,7 @@ async def waiting_rematch(address: str, tokens: list[str]) -> None:
         assert (await stub.Rematch(again, metadata=boris)).view.phase == PHASE_WAITING
 
 
-def test_R13_1_a_rematch_is_offered_to_nobody_else(database: Database, tmp_path: Path) -> None:
+def test_R13_1_a_rematch_is_not_offered_to_others(database: Database, tmp_path: Path) -> None:
     terminal = Terminal(database, tmp_path)
     with terminal.serving() as server:
         tokens = [terminal.durak("token", name).stdout.strip() for name in ("anna", "boris")]
@@ -54,13 +54,13 @@ def test_R13_1_a_rematch_is_offered_to_nobody_else(database: Database, tmp_path:
 
 
 async def call(address: str, token: str, method: str, request: Message) -> Any:
-    """Call the service once, as the player of a token."""
+    """Call the service once, with a token."""
     async with aio.insecure_channel(address) as channel:
         metadata = (("authorization", f"Bearer {token}"),)
         return await getattr(MatchServiceStub(channel), method)(request, metadata=metadata)
 
 
-def test_one_table_too_many_is_refused_at_once(
+def test_a_player_with_too_many_tables_is_refused(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DURAK_CALLER_TABLES_MAX", "1")
@@ -78,14 +78,14 @@ def test_one_table_too_many_is_refused_at_once(
 
 
 def typed(terminal: Terminal, server: Server, answer: str, *options: str) -> str:
-    """What somebody sees who types one answer at the first prompt."""
+    """Type one answer at the first prompt. Returns the whole output."""
     with terminal.person("play", "--server", server.address, *options) as person:
         person.read_to("> ")
         person.type(answer)
         return person.read_to_the_end()
 
 
-def test_R3_0_leaving_before_the_deal_closes_ones_own_table_unless_another_waits_there(
+def test_R3_0_leaving_before_the_deal_closes_the_table_unless_others_wait(
     database: Database, tmp_path: Path
 ) -> None:
     terminal = Terminal(database, tmp_path)
@@ -103,7 +103,7 @@ def test_R3_0_leaving_before_the_deal_closes_ones_own_table_unless_another_waits
     ]
 
 
-def test_R10_4_who_leaves_a_table_that_is_being_dealt_does_not_give_up_the_match(
+def test_R10_4_leaving_a_waiting_table_never_ends_a_match_dealt_meanwhile(
     database: Database, tmp_path: Path
 ) -> None:
     terminal = Terminal(database, tmp_path)
@@ -116,7 +116,7 @@ def test_R10_4_who_leaves_a_table_that_is_being_dealt_does_not_give_up_the_match
             anna.process.send_signal(signal.SIGSTOP)
             seat = api.TakeSeatRequest(match_id=match_id, request_id=str(uuid.uuid4()))
             asyncio.run(call(server.address, boris, "TakeSeat", seat))
-            anna.type("leave")  # before she can see that it is dealt
+            anna.type("leave")  # before her terminal shows the deal
             anna.process.send_signal(signal.SIGCONT)
             anna.read_to("Bout 1")
             anna.type("quit")
@@ -126,9 +126,7 @@ def test_R10_4_who_leaves_a_table_that_is_being_dealt_does_not_give_up_the_match
     assert "Bout 1" in shown
 
 
-def test_R13_1_leaving_a_rematch_is_asked_about_as_it_ends_it_for_all(
-    database: Database, tmp_path: Path
-) -> None:
+def test_R13_1_leaving_a_rematch_needs_confirmation(database: Database, tmp_path: Path) -> None:
     terminal = Terminal(database, tmp_path)
     with terminal.serving() as server:
         tokens = [terminal.durak("token", name).stdout.strip() for name in ("anna", "boris")]
@@ -144,7 +142,7 @@ def test_R13_1_leaving_a_rematch_is_asked_about_as_it_ends_it_for_all(
             assert "The table is closed before the deal." in boris.read_to_the_end()
 
 
-def test_R12_2_a_table_that_its_opener_cannot_pay_for_does_not_stay(
+def test_R12_2_a_table_is_closed_if_its_owner_cannot_pay(
     database: Database, tmp_path: Path
 ) -> None:
     terminal = Terminal(database, tmp_path)
@@ -156,7 +154,7 @@ def test_R12_2_a_table_that_its_opener_cannot_pay_for_does_not_stay(
         assert terminal.durak(*there, "--name", "Poor", "--list").stdout == ""
 
 
-def test_R12_2_nobody_stakes_coins_by_joining_unless_asked_to(
+def test_R12_2_joining_takes_a_staked_table_only_with_that_stake(
     database: Database, tmp_path: Path
 ) -> None:
     terminal = Terminal(database, tmp_path)
@@ -171,17 +169,18 @@ def test_R12_2_nobody_stakes_coins_by_joining_unless_asked_to(
             boris.read_to("Bout 1")
 
 
-def test_who_only_watches_is_told_so(database: Database, tmp_path: Path) -> None:
+def test_a_spectator_sees_that_they_only_watch(database: Database, tmp_path: Path) -> None:
     terminal = Terminal(database, tmp_path)
     with terminal.serving() as server:
         played = typed(terminal, server, "quit", "--name", "Anna")
         match_id = played.split("--match ")[1].split()[0]
         watching = ("play", "--server", server.address, "--name", "Pete", "--match", match_id)
         with terminal.person(*watching) as pete:
+            pete.read_to("You are watching: you have no seat. Stop with Ctrl-C.")
             pete.read_to("> ")
             pete.type("leave")
-            pete.read_to("You only watch here: you have no seat.")
-            pete.type("9" * 5000)  # more digits than Python reads
+            pete.read_to("You are only watching: you have no seat.")
+            pete.type("9" * 5000)  # more digits than int() accepts
             pete.read_to("It is not your move.")
             pete.type("quit")
             pete.read_to_the_end()

@@ -1,4 +1,4 @@
-"""A number at `durak play` means the move beside which it was read, whatever others do."""
+"""A typed number means the move shown beside it, whatever other players do meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.service.cli.play.test_answers import Person, config, playing
 from tests.service.playing import Player, easy_move, has_move
 from tests.terminal import COMMAND
 
-DEED = r"ann (leads|beats|throws in|transfers|says|passes)"
+OWN_MOVE = r"ann (leads|beats|throws in|transfers|says|passes)"
 TRANSLATE = translator("en")
 TWO = (Card.CARD_6H, Card.CARD_7H)
 
@@ -34,7 +34,7 @@ def menu(*cards: Card.ValueType) -> Menu:
     return Menu([Choice(Move(attack=AttackMove(card=card)), str(card)) for card in cards])
 
 
-def test_a_number_is_for_the_menu_that_a_person_could_have_read() -> None:
+def test_a_number_belongs_to_the_menu_that_a_person_had_time_to_read() -> None:
     first, second, third = menu(*TWO), menu(TWO[1]), menu(Card.CARD_AS)
     history = MenuHistory()
     assert history.menu_at(10.0) == Menu()
@@ -49,10 +49,10 @@ def test_a_number_is_for_the_menu_that_a_person_could_have_read() -> None:
     )
     history.clear()
     history.add(first, 30.0)
-    assert history.menu_at(30.0) is first, "the ones before were answered"
+    assert history.menu_at(30.0) is first, "the menus before are answered"
 
 
-def test_numbers_in_answers() -> None:
+def test_an_answer_is_a_number_only_in_ascii_digits_below_1000() -> None:
     assert [parse_number(text) for text in (" 7 ", "12", "0", "6h", "", "٣", "1000")] == [
         *(7, 12, 0),
         *(None, None, None, None),
@@ -60,7 +60,7 @@ def test_numbers_in_answers() -> None:
 
 
 class Ann:
-    """Ann's seat as the server shows it, to compare her terminal with."""
+    """Ann's terminal and her seat on the server."""
 
     def __init__(self, server: Running, person: Person, channel: aio.Channel) -> None:
         assert server.development_key is not None
@@ -68,11 +68,11 @@ class Ann:
         self.player = player_of(server, "ann", channel)
 
     async def choose(self, answer: str) -> None:
-        """Type an answer; again where the table has changed meanwhile, until it is played."""
+        """Type an answer until it is played, again after each change of the table."""
         self.person.type(answer)
         while True:
             line = await self.person.read_to("")
-            if re.match(DEED, line):
+            if re.match(OWN_MOVE, line):
                 return
             if "The table has changed" in line:
                 self.person.type(answer)
@@ -97,7 +97,7 @@ def player_of(server: Running, name: str, channel: aio.Channel) -> Player:
 
 
 def number_that_moved(before: Menu, after: Menu) -> int | None:
-    """A number that means one move in a menu and another in the next."""
+    """Return a number that means one move in a menu and another in the next."""
     for number in range(len(before.choices), 0, -1):
         if after.move(number) not in (None, before.move(number)):
             return number
@@ -105,7 +105,7 @@ def number_that_moved(before: Menu, after: Menu) -> int | None:
 
 
 def throw_in(view: TableView) -> Move | None:
-    """A card that a seat can throw in now."""
+    """Return a move that throws in a card; None if the seat cannot throw in."""
     if not view.table or not view.moves.attack:
         return None
     return Move(attack=AttackMove(card=view.moves.attack[0]))
@@ -114,7 +114,10 @@ def throw_in(view: TableView) -> Move | None:
 async def others_play_until_ann_can_be_overtaken(
     ann: Ann, others: Sequence[Player], match_id: str
 ) -> tuple[Player, Move]:
-    """Who can throw in a card while Ann has moves to choose from, and which. Ann plays on."""
+    """Play until another player can throw in a card while Ann has moves.
+
+    Returns that player and the move.
+    """
     while True:
         view = await ann.player.get(match_id)
         assert not view.HasField("result"), "nobody could ever throw in a card"
@@ -130,7 +133,7 @@ async def others_play_until_ann_can_be_overtaken(
             await other.play(match_id, easy_move(theirs))
 
 
-async def test_a_number_typed_while_somebody_else_moves_plays_nothing(
+async def test_a_number_typed_while_another_player_moves_plays_nothing(
     database: Database, tmp_path: Path
 ) -> None:
     async with (
@@ -147,7 +150,7 @@ async def test_a_number_typed_while_somebody_else_moves_plays_nothing(
             other, card = await others_play_until_ann_can_be_overtaken(ann, others, match_id)
             before = await ann.menu(match_id)
             await person.read_to(f"{len(before.texts):>2}  {before.texts[-1]}")
-            person.process.send_signal(signal.SIGSTOP)  # she sees nothing of what happens now
+            person.process.send_signal(signal.SIGSTOP)  # her terminal does not show the next event
             version = (await other.play(match_id, card)).version
             after = await ann.menu(match_id)
             number = number_that_moved(before, after)
@@ -162,7 +165,7 @@ async def test_a_number_typed_while_somebody_else_moves_plays_nothing(
         assert (await ann.player.get(match_id)).version == version
         await person.read_to(f"{number:>2}  {after.texts[number - 1]}")
 
-        await ann.choose(str(number))  # now she has seen what it means
+        await ann.choose(str(number))  # now the terminal has shown the new menu
         assert (await ann.player.get(match_id)).version > version
 
 
@@ -184,7 +187,7 @@ async def test_at_a_terminal_the_answer_to_a_menu_that_stands_is_taken(
         shown, answered, answers = "", 0, 0
         async with asyncio.timeout(60):
             while "Come back with" not in shown:
-                # A person answers what has stood for a while; the bot may change it at once.
+                # Answer only a menu that stays for a while: the bot may change it at once.
                 readable, _, _ = await asyncio.to_thread(
                     select.select, [outer], [], [], 2 * REACTION_SECONDS
                 )
@@ -197,4 +200,4 @@ async def test_at_a_terminal_the_answer_to_a_menu_that_stands_is_taken(
             await process.wait()
         os.close(outer)
     assert "The table has changed" not in shown
-    assert len(re.findall(DEED, shown)) >= 3
+    assert len(re.findall(OWN_MOVE, shown)) >= 3

@@ -1,4 +1,4 @@
-"""`durak play` as a person meets it: whole matches, lost connections, Ctrl-C, colours."""
+"""`durak play`: whole matches, lost connections, Ctrl-C, colours, refusals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def terminal(
 
 @pytest.fixture(scope="module")
 def server(terminal: Terminal) -> Iterator[Server]:
-    """A server that no test stops."""
+    """A server that runs for all tests of the module."""
     with terminal.serving() as running:
         yield running
 
@@ -57,12 +57,12 @@ def test_a_script_plays_a_whole_match_against_bots(terminal: Terminal, server: S
 
     assert played.returncode == 0, played.stderr
     assert re.search(RESULT, played.stdout)
-    assert "\x1b" not in played.stdout  # no terminal, no colours
+    assert "\x1b" not in played.stdout  # no colours without a terminal
     listed = terminal.durak("matches").stdout
     assert re.search(r" ended +Anna, Bot 1 \(easy\), Bot 2 \(easy\)  \(36 cards, 3 seats", listed)
 
 
-def test_two_people_find_each_other_and_what_one_plays_is_told_to_the_other(
+def test_two_people_meet_at_a_table_and_see_the_same_moves(
     terminal: Terminal, server: Server
 ) -> None:
     anna = play(terminal, server, "--bots", "0")
@@ -72,18 +72,18 @@ def test_two_people_find_each_other_and_what_one_plays_is_told_to_the_other(
     boris = terminal.start("play", "--server", server.address, "--name", "Boris", "--join")
     for player in (anna, boris):
         answer(player, ALWAYS_THE_FIRST)
-    told = [wait_for(player, RESULT) for player in (anna, boris)]
+    shown = [wait_for(player, RESULT) for player in (anna, boris)]
     kill(anna)
     kill(boris)
 
     moves = [
         [line for line in lines if re.match(r"(Anna|Boris) (leads|beats|throws|transfers)", line)]
-        for lines in told
+        for lines in shown
     ]
     assert moves[0] == moves[1] != []
 
 
-def test_R10_6_a_match_goes_on_where_the_connection_broke(terminal: Terminal) -> None:
+def test_R10_6_a_match_goes_on_after_a_lost_connection(terminal: Terminal) -> None:
     with terminal.serving() as server:
         anna = play(terminal, server)
         wait_for(anna, "^Your move")
@@ -96,10 +96,10 @@ def test_R10_6_a_match_goes_on_where_the_connection_broke(terminal: Terminal) ->
         kill(anna)
     assert "The connection is back." in lines
     versions = [line for line in lines if line.startswith("Bout ")]
-    assert len(versions) == len(set(versions))  # nothing is told twice
+    assert len(versions) == len(set(versions))  # nothing is shown twice
 
 
-def test_ctrl_c_leaves_the_terminal_and_says_how_to_come_back(
+def test_ctrl_c_leaves_the_terminal_with_the_command_to_come_back(
     terminal: Terminal, server: Server
 ) -> None:
     anna = play(terminal, server)
@@ -107,7 +107,7 @@ def test_ctrl_c_leaves_the_terminal_and_says_how_to_come_back(
     said = interrupt(anna)
     assert anna.returncode == 130
     match_id = said.split()[-1]
-    # Whoever comes back as somebody else sits at no table.
+    # The command repeats the name: another player has no seat at this table.
     assert f"durak play --server {server.address} --name Anna --match {match_id}" in said
 
     back = terminal.converse(
@@ -118,24 +118,24 @@ def test_ctrl_c_leaves_the_terminal_and_says_how_to_come_back(
     assert "The match is abandoned: Anna left." in back.stdout
 
 
-def test_R11_1_help_tells_what_a_tricky_table_allows(terminal: Terminal, server: Server) -> None:
+def test_R11_1_help_explains_tricky_tables(terminal: Terminal, server: Server) -> None:
     asked = "?\nquit\n"
-    for options, told in (((), False), (("--tricky",), True)):
+    for options, is_explained in (((), False), (("--tricky",), True)):
         played = terminal.converse(
             "play", "--server", server.address, "--name", "Anna", *options, answers=asked
         )
         assert "Type the number of a move" in played.stdout
-        assert ("any card of yours can be laid" in played.stdout) == told
+        assert ("This table is tricky: " in played.stdout) == is_explained
 
 
-def test_a_pipe_that_ends_leaves_the_match_alone(terminal: Terminal, server: Server) -> None:
+def test_the_match_goes_on_after_the_end_of_the_input(terminal: Terminal, server: Server) -> None:
     played = terminal.converse("play", "--server", server.address, "--name", "Anna")
     assert played.returncode == 0
     assert "The match goes on without this terminal." in played.stdout
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
-def test_cards_are_in_colour_at_a_terminal_unless_no_color_is_set(
+def test_cards_are_coloured_at_a_terminal_unless_NO_COLOR_is_set(
     terminal: Terminal, server: Server, no_color: str, *, coloured: bool
 ) -> None:
     colours = {"NO_COLOR": no_color, "TERM": "xterm-256color"}
@@ -164,14 +164,14 @@ def test_a_refusal_is_one_sentence_and_an_exit_code(
     assert "Traceback" not in refused.stderr
 
 
-def test_a_server_that_is_away_is_exit_code_3(terminal: Terminal) -> None:
+def test_an_unreachable_server_has_exit_code_3(terminal: Terminal) -> None:
     away = terminal.durak("play", "--server", "127.0.0.1:1", "--token", "any")
     assert away.returncode == 3
     assert "no answer from 127.0.0.1:1" in away.stderr
     assert "durak serve" in away.stderr
 
 
-def test_without_a_token_and_a_key_it_says_where_they_come_from(
+def test_without_a_key_the_error_says_how_to_get_a_token(
     database: Database, tmp_path: Path
 ) -> None:
     lost = Terminal(database, tmp_path).durak("play", "--server", "127.0.0.1:1")

@@ -1,0 +1,139 @@
+"""The life of the process: background loops, readiness, stop signals and draining."""
+
+import asyncio
+import gc
+import signal
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import structlog
+from grpc import aio
+
+from eventstore import EmbeddedPostgres, EventStore
+from eventstore.errors import EmbeddedPostgresError, StoreUnavailable
+from service.automation.bots import BotRunner
+from service.automation.clock import Clock
+from service.matches.follower import follow
+from service.matches.live_matches import LiveMatches
+from service.rpc.health import Health
+from service.rpc.interceptor import Interceptor
+from service.workers.pool import WorkerPool
+
+_CLOSE_SECONDS: Final = 1.0
+"""Time for the last answers to leave when the port closes."""
+
+_log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def background(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
+    """Run an endless loop as a task during the block."""
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@asynccontextmanager
+async def matches_running(
+    matches: LiveMatches, clock: Clock, bots: BotRunner, workers: WorkerPool
+) -> AsyncIterator[None]:
+    """Follow the log and enforce deadlines during the block.
+
+    Then stop the clock and the bots, and wait for what is being stored. All calls must have ended
+    before.
+    """
+    tail = follow(matches.context.store, matches)
+    try:
+        async with background(tail, "tail"), background(clock.run(), "clock"):
+            yield
+    finally:
+        clock.close()
+        await bots.close()
+        await matches.join()
+        await workers.close()
+
+
+@asynccontextmanager
+async def readiness(
+    store: EventStore, postgres: EmbeddedPostgres | None, health: Health, interval_seconds: float
+) -> AsyncIterator[None]:
+    """Report during the block whether the database is reachable, asking it every interval.
+
+    Starts an embedded Postgres that has died again, as nothing else does.
+    """
+    health.set_ready(True)  # the store was opened just now
+    async with background(_watch_database(store, postgres, health, interval_seconds), "readiness"):
+        yield
+
+
+async def _watch_database(
+    store: EventStore, postgres: EmbeddedPostgres | None, health: Health, interval_seconds: float
+) -> None:
+    while True:
+        await asyncio.sleep(interval_seconds)
+        try:
+            async with asyncio.timeout(interval_seconds):
+                await store.ping()
+        except (StoreUnavailable, TimeoutError) as error:
+            _log.warning("not ready", error=type(error).__name__)
+            health.set_ready(False)
+            if postgres is not None:
+                await _restart(postgres)
+        else:
+            health.set_ready(True)
+
+
+async def _restart(postgres: EmbeddedPostgres) -> None:
+    try:
+        await asyncio.to_thread(postgres.start)
+    except EmbeddedPostgresError as error:
+        _log.error("postgres does not start", error=str(error))
+
+
+def stop_requested() -> asyncio.Event:
+    """Return an event that SIGTERM or SIGINT sets. A second signal ends the process at once."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    signals = (signal.SIGTERM, signal.SIGINT)
+
+    def request() -> None:
+        stop.set()
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+    for number in signals:
+        loop.add_signal_handler(number, request)
+    return stop
+
+
+async def drain(
+    server: aio.Server, interceptor: Interceptor, health: Health, limit_seconds: float
+) -> None:
+    """Refuse new calls, let the running ones finish for `limit_seconds`, and close the port."""
+    health.set_ready(False)
+    interceptor.drain()
+    try:
+        async with asyncio.timeout(limit_seconds):
+            await interceptor.limits.idle()
+    except TimeoutError:
+        _log.warning("calls cut off", calls=interceptor.limits.calls)
+    with suppress(TimeoutError):  # a client that does not read is not waited for
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await health.wait_until_sent()
+    interceptor.end_public_streams()
+    await server.stop(_CLOSE_SECONDS)
+
+
+def relax_collector() -> None:
+    """Let Python's garbage collector ignore all present objects, and run more rarely.
+
+    Live matches are many small objects that last. With the default thresholds the collector visits
+    them all again and again, which took a third of a busy server's time.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)

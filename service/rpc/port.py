@@ -1,0 +1,49 @@
+"""The port that the service listens on, and the settings of its connections."""
+
+from grpc import aio
+
+from service.config import Config
+from service.rpc.tls import server_credentials
+
+
+class StartError(Exception):
+    """The service cannot start as configured; the text says what to fix."""
+
+
+def channel_options(config: Config) -> list[tuple[str, int]]:
+    """Return the channel arguments of the server; see grpc/impl/channel_arg_names.h."""
+    return [
+        ("grpc.max_receive_message_length", config.receive_bytes_max),
+        ("grpc.max_metadata_size", config.metadata_bytes_max),
+        ("grpc.absolute_max_metadata_size", config.metadata_bytes_max),
+        ("grpc.max_concurrent_streams", config.connection_streams_max),
+        ("grpc.keepalive_time_ms", _milliseconds(config.keepalive_interval_seconds)),
+        ("grpc.keepalive_timeout_ms", _milliseconds(config.keepalive_timeout_seconds)),
+        ("grpc.keepalive_permit_without_calls", 1),
+        (
+            "grpc.http2.min_recv_ping_interval_without_data_ms",
+            _milliseconds(config.client_ping_interval_seconds_min),
+        ),
+        # Windows stay at 64 KiB. If gRPC adapted them to the speed of the connection, each session
+        # that is not read at the moment could take more than 10 MB of memory.
+        ("grpc.http2.bdp_probe", 0),
+        ("grpc.so_reuseport", 0),  # a port that is taken is an error, not a second server
+    ]
+
+
+def listen(server: aio.Server, config: Config) -> int:
+    """Open the port, with TLS if configured, and return its number. Raises StartError."""
+    address = f"{config.listen_host}:{config.listen_port}"
+    try:
+        if config.tls_certificate is None or config.tls_key is None:
+            return server.add_insecure_port(address)
+        credentials = server_credentials(config.tls_certificate, config.tls_key)
+        return server.add_secure_port(address, credentials)
+    except OSError as error:
+        raise StartError(f"the certificate or its key cannot be read: {error}") from error
+    except RuntimeError as error:
+        raise StartError(f"{address} cannot be listened on: is the port taken?") from error
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1_000)

@@ -1,8 +1,8 @@
-"""Which lines a rule sheet has at which settings, and the clauses of the rules behind each.
+"""Select the lines of a rule sheet for the settings of a table, with the clause of each line.
 
-The lines are keys of locale/*/rules.ftl. What a table cannot come to has no line: no transfer at a
-podkidnoy table, no shared places with two seats, no lot for the first attack where some seat must
-have been dealt a trump.
+The lines are keys of locale/*/rules.ftl. A line is left out if it cannot apply at the table: no
+transfer at a podkidnoy table, no shared places with two seats, no lot for the first attack if some
+seat always has a trump.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,14 +20,14 @@ _NO_ARGUMENTS: Mapping[str, "Argument"] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
-    """A length of time to be put in words."""
+    """A duration, written in words."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Coins by place, from the first place on, to be put in words."""
+    """Coins by place, from the first place on, written in words."""
 
     coins: tuple[int, ...]
 
@@ -43,7 +43,7 @@ Argument = int | str | Seconds | Shares | Text
 
 
 class Line(NamedTuple):
-    """A line: the key of its text, the clauses that it says, the variables of the text."""
+    """A line: the key of its text, its clauses, the variables of the text."""
 
     key: str
     clauses: tuple[str, ...]
@@ -52,7 +52,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of every sheet, or of those of some tables; `ordered` lines are steps."""
+    """A section of a sheet. `ordered` lines are steps."""
 
     id: str
     lines: Callable[["Facts"], Iterator[Line]]
@@ -61,7 +61,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the lines depend on: complete settings, and the service's idle limit (R10.8)."""
+    """The input of the lines: complete settings, and the idle limit of the service (R10.8)."""
 
     settings: Settings
     idle_limit_seconds: int
@@ -74,26 +74,26 @@ class Facts:
 
     @property
     def is_duel(self) -> bool:
-        """Two seats."""
+        """True with two seats."""
         return self.settings.seats == 2
 
     @property
     def a_trump_is_dealt(self) -> bool:
-        """The stock cannot hold all trumps, so some seat has one (R3.4)."""
+        """True if the stock cannot hold all trumps, so some seat always has one (R3.4)."""
         return self.settings.deck // 4 > self.stock
 
     def by_seats(self, key: str) -> str:
-        """The key of a text that differs for two seats and for more."""
+        """Return the key of a text that differs for two seats and for more."""
         return f"{key}-two" if self.is_duel else f"{key}-many"
 
 
 def preset_key(name: str) -> str:
-    """The key of a preset's title; its description has `-about` added."""
+    """Return the key of the title of a preset. The key of its description ends in `-about`."""
     return f"preset-{name.replace('.', '-')}"
 
 
 def variant(facts: Facts) -> Iterator[Line]:
-    """What the table is called in one line, the version of the rules left out."""
+    """Yield the parts of the short description of a table, without the version of the rules."""
     settings = facts.settings
     yield Line("variant-deck", ("R1.2",), {"deck": settings.deck})
     yield Line("variant-seats", ("R2.1",), {"seats": settings.seats})
@@ -191,7 +191,7 @@ def _stakes(facts: Facts) -> Iterator[Line]:
 
 
 def shares_by_place(stake: int, seats: int) -> tuple[int, ...]:
-    """Coins of places 1 ... seats - 1 when nobody shares a place (R12.3)."""
+    """Return the coins of places 1 ... seats - 1 if no place is shared (R12.3)."""
     durak = seats - 1
     result = MatchResult(Outcome.OUTCOME_PLAYED_OUT, durak)
     places = [(seat + 1, seat) for seat in range(durak)]
@@ -297,4 +297,4 @@ SECTIONS: Final = (
     Section("tricky", _tricky),
     Section("bots", _bots),
 )
-"""The parts of a sheet in their order; a part without lines is left out."""
+"""The sections of a sheet in order. A section without lines is left out."""

@@ -1,4 +1,4 @@
-"""Rule sheets: the rules of exactly one table, in words."""
+"""Rule sheets: the rules of exactly one table as text."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -25,19 +25,22 @@ _UNITS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 
 class RuleSheets:
-    """Makes the sheets, and remembers the `remembered` asked for last."""
+    """Creates the sheets and caches the most recent ones."""
 
     def __init__(self, *, idle_limit_seconds: int, remembered: int) -> None:
-        """Read the texts; the idle limit is what the sheets say of tables without a timer."""
+        """Read the texts. `remembered` is the size of the cache.
+
+        `idle_limit_seconds` is the idle limit on the sheets (R10.8).
+        """
         self._texts = Texts("rules")
         self._idle_limit_seconds = idle_limit_seconds
         self._sheet = lru_cache(maxsize=remembered)(self._make)
 
     def sheet(self, asked: Settings, language: str) -> api.RuleSheet | Refusal:
-        """The sheet for these settings in one of LANGUAGES, or why no table can have them (R2).
+        """Return the sheet for these settings in one of LANGUAGES, or why they are invalid (R2).
 
-        A series id says only that the match is part of a series (R13.1). The sheet is shared: do
-        not change it.
+        A series id only means that the match is part of a series (R13.1). The sheet is shared, so
+        do not change it.
         """
         plain = Settings()
         plain.CopyFrom(asked)
@@ -51,7 +54,7 @@ class RuleSheets:
         return self._sheet(settings.SerializeToString(deterministic=True), language)
 
     def presets(self, language: str) -> list[api.Preset]:
-        """The named presets (R2.2) in one of LANGUAGES."""
+        """Return the named presets (R2.2) in one of LANGUAGES."""
         names = [name for name in Settings.DESCRIPTOR.fields_by_name if name not in _SERVERS]
         return [
             api.Preset(
@@ -104,7 +107,7 @@ class RuleSheets:
             case Seconds():
                 return self._duration(value.count, language)
             case Shares():
-                return ", ".join(  # no semicolon: in Greek it asks a question
+                return ", ".join(  # no semicolon, which is the Greek question mark
                     self._texts.format("scoring-share", language, {"place": place, "coins": coins})
                     for place, coins in enumerate(value.coins, 1)
                 )
@@ -112,7 +115,7 @@ class RuleSheets:
                 return value
 
     def _duration(self, seconds: int, language: str) -> str:
-        """A length of time in its units, as in `1 minute 30 seconds`."""
+        """Return a duration in words, such as `1 minute 30 seconds`."""
         words = []
         for unit, size in _UNITS:
             count, seconds = divmod(seconds, size)
@@ -122,4 +125,4 @@ class RuleSheets:
 
 
 _SERVERS = frozenset({"series_id", "preset"})
-"""Fields of Settings that nobody chooses beside a preset: the server's own, and its name."""
+"""Fields of Settings that are not a choice: the id from the server, and the name of the preset."""

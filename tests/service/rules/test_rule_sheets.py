@@ -1,4 +1,4 @@
-"""Rule sheets say of every table exactly what RULES.md says of it."""
+"""The rule sheet of every table has exactly the rules of docs/rules.md for that table."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def text(wanted: Settings, language: str = "en", section: str = "") -> str:
 
 
 def every_table() -> Iterator[Settings]:
-    """Every combination of settings; of timers and stakes some."""
+    """Yield every combination of settings, with a few timers and stakes."""
     for deck, seats, throw_in in product((24, 36, 52), range(2, 7), (1, 2)):
         if seats * 6 > deck:
             continue
@@ -72,7 +72,7 @@ def every_table() -> Iterator[Settings]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_table_has_a_whole_sheet(language: str) -> None:
+def test_every_table_has_a_complete_sheet(language: str) -> None:
     count = 0
     for table in every_table():
         made = sheet(table, language)
@@ -99,17 +99,17 @@ def test_every_text_of_the_sheets_is_on_some_sheet() -> None:
             return super().format(key, language, arguments)
 
     sheets = RuleSheets(idle_limit_seconds=86_400 + 3600 + 60 + 1, remembered=1)
-    sheets._texts = noting = Noting("rules")  # noqa: SLF001 - to see what is asked for
+    sheets._texts = noting = Noting("rules")  # noqa: SLF001 - to record the keys
     for table in every_table():
         sheets.sheet(table, "en")
     sheets.sheet(settings(series_id="8c5e3b1e-6f0a-4c53-9d0f-000000000001"), "en")
     sheets.sheet(Settings(preset="duraka-net"), "en")
     sheets.presets("en")
-    everything = set(noting._bundles["en"]._messages)  # noqa: SLF001 - all there are
+    everything = set(noting._bundles["en"]._messages)  # noqa: SLF001 - all keys
     assert everything - used == set()
 
 
-def test_the_clauses_named_are_clauses_of_the_rules() -> None:
+def test_every_named_clause_exists() -> None:
     clauses = {
         clause
         for table in every_table()
@@ -125,7 +125,7 @@ def test_the_clauses_named_are_clauses_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_two_languages_say_the_same(language: str) -> None:
+def test_no_line_is_equal_in_two_languages(language: str) -> None:
     own = set(text(settings(tricky=True), language).splitlines())
     for other in set(LANGUAGES) - {language}:
         assert own.isdisjoint(text(settings(tricky=True), other).splitlines())
@@ -152,7 +152,7 @@ def test_R3_2_the_stock_after_the_deal(deck: Any, seats: int, stock: int) -> Non
 
 
 @pytest.mark.parametrize(("deck", "seats"), [(36, 6), (24, 4)])
-def test_R3_3_where_the_deal_uses_up_the_deck(deck: Any, seats: int) -> None:
+def test_R3_3_the_deal_uses_up_the_deck(deck: Any, seats: int) -> None:
     said = text(settings(deck=deck, seats=seats))
     assert "The last card dealt is shown to all" in said
     assert "nobody draws after a bout" in said
@@ -175,7 +175,7 @@ def test_R3_3_where_the_deal_uses_up_the_deck(deck: Any, seats: int) -> None:
         (52, 6, True),
     ],
 )
-def test_R3_4_the_lot_only_where_nobody_may_have_a_trump(
+def test_R3_4_the_lot_is_mentioned_only_if_all_hands_can_lack_trumps(
     deck: Any, seats: int, is_possible: bool
 ) -> None:
     said = text(settings(deck=deck, seats=seats), section="setup")
@@ -202,7 +202,7 @@ def test_R5_2_the_circle() -> None:
 
 def test_R6_transfers() -> None:
     plain = text(settings())
-    assert plain.count("ransfer") == 1  # among what is not played
+    assert plain.count("ransfer") == 1  # in the list of features that are off
     passed_on = text(settings(transfer=True, seats=3), section="moves")
     assert "can transfer further" in passed_on
     assert "beyond six attack cards." in passed_on
@@ -245,7 +245,7 @@ def test_R11_tricky_tables() -> None:
 
 @pytest.mark.parametrize(
     ("stake", "seats", "shares"),
-    # R12.3: bank x weight / sum of weights, rounded down, the rest to the first place.
+    # R12.3: bank × weight ÷ sum of weights, rounded down, the remainder to the first place.
     [
         (10, 2, (20,)),
         (10, 3, (20, 10)),  # 30 by 2 : 1
@@ -301,7 +301,7 @@ def test_R2_2_presets_are_filled_in(preset: str) -> None:
     assert f"the preset “{titles[preset]}”" in text(asked, section="locked")
 
 
-def test_presets_say_what_they_lock_and_what_stays_free() -> None:
+def test_presets_list_their_locked_and_free_settings() -> None:
     for preset in SHEETS.presets("ru"):
         assert set(preset.locked) == set(PRESETS[preset.name])
         assert not set(preset.locked) & set(preset.free)
@@ -336,17 +336,17 @@ def test_the_variant_names_the_table() -> None:
         (settings(preset="duraka-net", seats=3), "PRESET_LOCKED"),
     ],
 )
-def test_settings_that_no_table_can_have(asked: Settings, reason: str) -> None:
+def test_impossible_settings_are_refused(asked: Settings, reason: str) -> None:
     refusal = SHEETS.sheet(asked, "en")
     assert isinstance(refusal, Refusal)
     assert ErrorReason.Name(refusal.reason) == f"ERROR_REASON_{reason}"
 
 
-def test_only_so_many_sheets_are_remembered() -> None:
+def test_the_cache_of_sheets_is_bounded() -> None:
     sheets = RuleSheets(idle_limit_seconds=86_400, remembered=3)
     for stake in range(10):
         sheets.sheet(settings(stake_coins=stake), "en")
     assert sheets.sheet(settings(stake_coins=9), "en") is sheets.sheet(
         settings(stake_coins=9), "en"
     )
-    assert sheets._sheet.cache_info().currsize == 3  # noqa: SLF001 - the bound itself
+    assert sheets._sheet.cache_info().currsize == 3  # noqa: SLF001 - the bound

@@ -81,7 +81,7 @@ async def test_refusals(
     assert refused(caught.value) == (StatusCode.INVALID_ARGUMENT, reason)
 
 
-async def test_an_address_has_one_allowance_for_all_its_connections(tmp_path: Path) -> None:
+async def test_the_rate_limit_of_an_address_covers_all_its_connections(tmp_path: Path) -> None:
     limits = {"public_calls_per_second": 0.001, "public_calls_burst": 3}
     async with public_services(tmp_path, **limits) as channel:
         for _ in range(3):

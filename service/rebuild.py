@@ -8,8 +8,8 @@ from domain.match.fold import CorruptLogError, fold
 from eventstore import EventStore, LobbyRow, first_hash
 from service.config import Config
 from service.matches.lobby import lobby_row
-from service.matches.records import read_records
 from service.standings.scorekeeper import Scorekeeper
+from service.stored_records import read_records
 
 _BATCH_MATCHES: Final = 200
 """Rows of the lobby written in one transaction."""

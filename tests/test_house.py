@@ -3,8 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 from service.config import Config
@@ -34,6 +36,26 @@ def sleeps(source: str) -> Iterator[int]:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
         if name == "sleep" and [ast.unparse(argument) for argument in node.args] != ["0"]:
             yield node.lineno
+
+
+def imports(parts: int) -> dict[str, set[str]]:
+    """Return what each module imports, by the first `parts` parts of the names.
+
+    Imports under TYPE_CHECKING count too.
+    """
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    found: dict[str, set[str]] = {}
+    for module in graph.modules:
+        importer = ".".join(module.split(".")[:parts])
+        imported = graph.find_modules_directly_imported_by(module)
+        names = {".".join(name.split(".")[:parts]) for name in imported}
+        found.setdefault(importer, set()).update(names - {importer})
+    return found
+
+
+@pytest.mark.parametrize("parts", [2, 9], ids=["folders", "modules"])
+def test_there_is_no_import_cycle(parts: int) -> None:
+    TopologicalSorter(imports(parts)).prepare()  # raises CycleError, which names the cycle
 
 
 def test_every_folder_of_tests_mirrors_a_folder_of_the_code() -> None:

@@ -27,11 +27,11 @@ from service.cli.options import AT_VERSION, DATA_DIR, LANGUAGE, MATCH, load_conf
 from service.cli.terminal import new_console, print_fields
 from service.config import Config
 from service.judging.messages import open_state, record_message
-from service.matches.records import read_records
 from service.render.cards import colour_cards
 from service.render.narration import Narrator
 from service.render.table import open_table_lines, seat_names, table_lines, trump_suit
 from service.render.texts import settings_line, translator
+from service.stored_records import read_records
 from service.text.localisation import Translate
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

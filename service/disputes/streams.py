@@ -17,9 +17,9 @@ from eventstore.errors import InsufficientCoins, TooManyDisputes, VersionConflic
 from service.disputes.requests import Target
 from service.judging.access import match_not_found
 from service.judging.records import readable_records
-from service.matches.records import read_chain
 from service.rpc.call import Call
 from service.rpc.errors import Refused, refuse
+from service.stored_records import read_chain
 from service.times import to_datetime
 
 _ATTEMPTS_MAX: Final = 8

@@ -14,8 +14,8 @@ from durak.v1 import audit_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
 from eventstore import StoredRecord, first_hash
 from service.judging.records import readable_record
-from service.matches.records import read_records
 from service.rpc.errors import refuse
+from service.stored_records import read_records
 
 _SEVERITIES: Final = MappingProxyType(
     {

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from domain.match.fold import CorruptLogError
 from durak.v1.events_pb2 import Record
 from eventstore import StoredRecord
-from service.matches.records import read_record
+from service.stored_records import read_record
 
 
 def readable_record(stored: StoredRecord) -> Record | None:

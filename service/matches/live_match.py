@@ -35,11 +35,12 @@ from service.matches.changes import Change, ChangeListener
 from service.matches.context import Context
 from service.matches.envelope import Envelope
 from service.matches.lobby import changes_row, lobby_row
-from service.matches.records import by_command, read_records, records_of
+from service.matches.records import by_command, records_of
 from service.matches.repeats import answered_match
 from service.matches.stakes import coin_moves, open_accounts, too_few_coins
 from service.matches.wake_up import next_wake_up_us
 from service.rpc.errors import Refused, refuse
+from service.stored_records import read_records
 from service.times import MICROSECONDS, to_datetime
 
 Result = TypeVar("Result")

@@ -18,9 +18,9 @@ from durak.v1.table_pb2 import PHASE_ENDED
 from service.matches.changes import Change, EventMessage, view_message
 from service.matches.live_match import LiveMatch
 from service.matches.live_matches import LiveMatches
-from service.matches.records import read_record
 from service.rpc.call import Caller
 from service.rpc.errors import Refused, refuse
+from service.stored_records import read_record
 
 Send = Callable[[bytes], Awaitable[None]]
 """Sends one serialized WatchMatchResponse; returns when there is room for the next."""

@@ -1,4 +1,4 @@
-"""What a verified transcript proves, and what it does not, in sentences for people."""
+"""The claims that a verified transcript proves, and those that it does not, in sentences."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -10,25 +10,27 @@ from durak.v1.transcript_pb2 import Transcript
 
 _INTACT: Final = "The records fit their hash chain, from the first to the last."
 _SHUFFLED: Final = "The deck is the one that the promised server seed and the players' seeds give."
-_LEGAL: Final = "Every move, verdict, act of the clock and draw is what the rules allow or demand."
-_SETTLED: Final = "Outcome, places and shares are what the rules give."
-_PAID: Final = "Every coin of the match moved as its events say, and none was left over."
+_LEGAL: Final = "Every move, verdict, timeout and draw follows the rules."
+_SETTLED: Final = "Outcome, places and shares follow from the rules."
+_PAID: Final = "Every coin of the match moved as its events demand, and none is left over."
 _IN_TREE: Final = (
-    "The match stands as leaf {index} in the tree of {size} matches that {name} has signed: "
-    "nothing in its records was changed since."
+    "The match is leaf {index} in the tree of {size} matches that {name} has signed: "
+    "no record was changed since."
 )
 LIMITS: Final = (
-    "That what a record says was true when it was written: a server can write down any match.",
-    "That the server did not look into the deck, which it knows from its seed, or tell a player.",
-    "That everybody was shown the same tree: compare checkpoints with others, or with a witness.",
-    "That the signing key was in the service's hands alone.",
+    "That the records were true when they were written: a server can record any match.",
+    "That the server, which knows the deck from its seed, showed no card of it to a player.",
+    "That all clients were shown the same tree: compare checkpoints with others or a witness.",
+    "That only the service had the signing key.",
 )
-"""What no file can prove."""
-_NO_KEY: Final = "That the service vouches for it: no public key was given."
-_NO_CHECKPOINT: Final = "That the service vouches for it: the transcript has no checkpoint."
-_NOT_IN_TREE: Final = "That the service vouches for it: what it signed is not this match."
-_RUNNING: Final = "Anything about the result: the match had not ended."
-_COINS_UNSIGNED: Final = "Ledger entries are not part of the signed tree: they fit the events."
+"""Claims that no file can prove."""
+_NO_KEY: Final = "That the service has signed it: no public key was given."
+_NO_CHECKPOINT: Final = "That the service has signed it: the transcript has no checkpoint."
+_NOT_IN_TREE: Final = "That the service has signed it: the signed tree does not hold these records."
+_RUNNING: Final = "The result: the match has not ended."
+_COINS_UNSIGNED: Final = (
+    "That the ledger entries are those of the service: they fit the events, but are not signed."
+)
 
 _BYTES: Final = frozenset(
     (Kind.UNREADABLE, Kind.UNKNOWN_CONTENT, Kind.CHAIN, Kind.MATCH_ID, Kind.VERSION, Kind.FORMAT)
@@ -71,7 +73,7 @@ def proven(
 def not_proven(
     facts: Facts, transcript: Transcript, anchor: Checkpoint | None, *, has_key: bool
 ) -> tuple[str, ...]:
-    """Return what the transcript leaves unproven, and what no transcript can prove."""
+    """Return the claims that this transcript leaves unproven, and those that none can prove."""
     gaps = []
     if anchor is None:
         if not transcript.checkpoint:

@@ -168,7 +168,7 @@ class Moves:
         return wrong.clause
 
     def _play(self, entry: Entry, play: Play, bout: Bout) -> None:
-        """Move the card from the hand to the table; a card not held from wherever it is."""
+        """Move the card from the hand to the table. A card not held comes from another place."""
         state = self._state
         seat, card, clause = play
         if card in state.hands[seat]:

@@ -31,10 +31,10 @@ def verify_proof(
 
     Args:
         facts: the match as the audit reads it.
-        note: the signed checkpoint; empty if there is none.
-        inclusion: the way from the match's leaf to the checkpoint's root; None if there is none.
-        public_key: the verifier key of the service; None if there is none, and nothing is proven.
-        notes: collects what is wrong.
+        note: the signed checkpoint, or an empty text.
+        inclusion: the path from the match's leaf to the checkpoint's root, if there is one.
+        public_key: the verifier key of the service. Without a key nothing is proven.
+        notes: collects the findings.
     """
     if inclusion is not None and not note:
         notes.fault(Kind.CHECKPOINT, _CLAUSE, "a checkpoint for the proof", "none")

@@ -107,7 +107,7 @@ def _judge_content(data: bytes, notes: Notebook) -> Record | None:
     """Judge that the bytes are a record and nothing more. Returns None if they are no record."""
     record = _decode(data)
     if record is None:
-        found = f"{len(data)} bytes that are none"
+        found = f"{len(data)} bytes of something else"
         notes.fault(Kind.UNREADABLE, RECORD_CLAUSE, "a Record", found)
         return None
     record.DiscardUnknownFields()

@@ -1,4 +1,4 @@
-"""Verifies a transcript with nothing but the file and a public key.
+"""Verifies a transcript from the file and a public key alone.
 
 The format is described in docs/transcript-format.md.
 """
@@ -24,9 +24,9 @@ class Outcome(StrEnum):
     """The outcome of a verification."""
 
     PROVEN = "proven"
-    """No fault, and a signed checkpoint vouches for every byte of the records."""
+    """No fault, and a signed checkpoint covers every byte of the records."""
     CONSISTENT = "consistent"
-    """No fault, but no signature vouches for it: anyone can make up a match by the rules."""
+    """No fault, but no signature covers the records: anyone can make up a match by the rules."""
     REFUTED = "refuted"
     """There are faults."""
 
@@ -51,7 +51,7 @@ def verify(data: bytes, public_key: str | None) -> Verification:
     Args:
         data: the bytes of the file.
         public_key: the verifier key of the service, as ``name+key id+base64``
-            (`domain.transparency.checkpoint.VerifierKey`); None if there is none at hand.
+            (`domain.transparency.checkpoint.VerifierKey`). Without a key nothing is proven.
     """
     notes = Notebook()
     transcript = _read(data, notes)
@@ -83,7 +83,7 @@ def _read(data: bytes, notes: Notebook) -> Transcript | None:
     try:
         transcript = Transcript.FromString(data)
     except DecodeError:
-        notes.fault(Kind.FORMAT, _CLAUSE, "a Transcript", f"{len(data)} bytes that are none")
+        notes.fault(Kind.FORMAT, _CLAUSE, "a Transcript", f"{len(data)} bytes of something else")
         return None
     if transcript.format_version != FORMAT_VERSION:
         known = f"format version {FORMAT_VERSION}"

@@ -30,7 +30,7 @@ Proof = TypeVar("Proof")
 
 
 class AuditService(api_grpc.AuditServiceServicer):
-    """The servicer. The interceptor turns what it raises into a status."""
+    """The servicer. The interceptor turns its exceptions into statuses."""
 
     def __init__(self, store: EventStore, processes: int) -> None:
         """Serve the matches of this store. `processes` audit many matches in parallel."""

@@ -115,7 +115,7 @@ def _usual_clauses(record: Record, before: OpenState | None) -> Sequence[str]:
 
 
 def _state(match: WholeMatch, version: int) -> OpenState | None:
-    """Return the table at a version, or None if there is none."""
+    """Return the table at a version, or None if it cannot be folded."""
     if not 0 < version <= len(match.records):
         return None
     try:

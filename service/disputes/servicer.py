@@ -27,7 +27,7 @@ _UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PEND
 
 
 class DisputeService(api_grpc.DisputeServiceServicer):
-    """The servicer. The interceptor turns what it raises into a status."""
+    """The servicer. The interceptor turns its exceptions into statuses."""
 
     def __init__(self, store: EventStore, config: Config) -> None:
         """Serve the disputes of this store."""

@@ -101,7 +101,7 @@ def reason(decided: object) -> str:
 # --- opening --------------------------------------------------------------------------------------
 
 
-def test_a_player_of_the_match_opens_one_until_the_time_is_over() -> None:
+def test_a_player_opens_a_dispute_until_the_window_closes() -> None:
     until_us = ENDED_US + WEEK_S * 1_000_000
     decided = open_dispute(MATCH, "anna", COMPLAINT, until_us, WEEK_S)
     assert decided == api.DisputeEvent(opened=COMPLAINT)
@@ -111,13 +111,13 @@ def test_a_player_of_the_match_opens_one_until_the_time_is_over() -> None:
     assert late.metadata == {"until": "1970-01-08T00:16:40+00:00"}
 
 
-def test_a_match_that_runs_can_be_disputed_at_any_time_but_not_its_payout() -> None:
+def test_a_running_match_can_be_disputed_but_not_its_payout() -> None:
     running = MATCH._replace(ended_us=None)
     assert not isinstance(open_dispute(running, "anna", COMPLAINT, 2**60, WEEK_S), Refusal)
     assert reason(open_dispute(running, "anna", PAYOUT, 0, WEEK_S)) == "MATCH_NOT_ENDED"
 
 
-def test_who_and_what_cannot() -> None:
+def test_an_opening_is_refused_with_its_reason() -> None:
     beyond = api.DisputeOpened(version=41)
     for match, player_id, opened, expected in (
         (MATCH, "clara", COMPLAINT, "NOT_SEATED"),
@@ -137,7 +137,7 @@ def test_a_dispute_is_opened_once() -> None:
 # --- ruling ---------------------------------------------------------------------------------------
 
 
-def test_a_ruling_without_coins_stands_at_once() -> None:
+def test_a_ruling_without_corrections_is_final() -> None:
     assert rule(given(OPENED), MATCH, "olga", WRONG) == DISMISSED[1]
     assert given(OPENED, DISMISSED).status == api.DISPUTE_STATUS_REJECTED
     upheld = api.DisputeRuled(ruling=api.RULING_UPHELD, reason="a fault, and no coins were lost")
@@ -146,13 +146,13 @@ def test_a_ruling_without_coins_stands_at_once() -> None:
     assert (dispute.ruled, dispute.ruled_by) == (upheld, "olga")
 
 
-def test_R11_2_nobody_rules_while_the_match_runs() -> None:
+def test_R11_2_a_running_match_has_no_ruling() -> None:
     running = MATCH._replace(ended_us=None)
     for ruled in (WRONG, RIGHT):
         assert reason(rule(given(OPENED), running, "olga", ruled)) == "MATCH_NOT_ENDED"
 
 
-def test_a_ruling_with_coins_waits_for_an_operator() -> None:
+def test_a_ruling_with_corrections_waits_for_an_operator() -> None:
     assert rule(given(OPENED), MATCH, "olga", RIGHT) == RULED[1]
     waiting = given(OPENED, RULED)
     assert waiting.status == api.DISPUTE_STATUS_CORRECTION_PENDING
@@ -160,7 +160,7 @@ def test_a_ruling_with_coins_waits_for_an_operator() -> None:
     assert given(OPENED, RULED, APPROVED).status == api.DISPUTE_STATUS_UPHELD
 
 
-def test_a_ruling_that_was_declined_opens_the_dispute_again() -> None:
+def test_declined_corrections_reopen_the_dispute() -> None:
     again = given(OPENED, RULED, DECLINED)
     assert again.status == api.DISPUTE_STATUS_OPEN
     assert (again.ruled, again.ruled_by) == (None, "")
@@ -168,7 +168,7 @@ def test_a_ruling_that_was_declined_opens_the_dispute_again() -> None:
     assert again.version == 3
 
 
-def test_nobody_decides_about_their_own_match_or_their_own_ruling() -> None:
+def test_a_decision_about_an_own_match_or_an_own_ruling_is_refused() -> None:
     for player in ("anna", "left"):
         assert reason(rule(given(OPENED), MATCH, player, WRONG)) == "OWN_MATCH"
         assert reason(decide_correction(given(OPENED, RULED), MATCH, player, YES)) == "OWN_MATCH"
@@ -178,7 +178,7 @@ def test_nobody_decides_about_their_own_match_or_their_own_ruling() -> None:
         )
 
 
-def test_what_is_decided_is_decided() -> None:
+def test_a_decision_is_made_once() -> None:
     for decided in (given(OPENED, DISMISSED), given(OPENED, RULED, APPROVED)):
         assert reason(rule(decided, MATCH, "oleg", WRONG)) == "DISPUTE_NOT_OPEN"
         assert reason(decide_correction(decided, MATCH, "otto", YES)) == "CORRECTION_NOT_PENDING"
@@ -196,7 +196,7 @@ def test_what_is_decided_is_decided() -> None:
         (api.RULING_UPHELD, {"anna": 0}, ["corrections[0].coins"]),
     ],
 )
-def test_corrections_are_between_the_players_and_add_up_to_nothing(
+def test_corrections_are_between_the_players_and_add_up_to_zero(
     ruling: api.Ruling.ValueType, coins: dict[str, int], fields: list[str]
 ) -> None:
     corrections = [api.Correction(player_id=name, coins=number) for name, number in coins.items()]
@@ -207,7 +207,7 @@ def test_corrections_are_between_the_players_and_add_up_to_nothing(
     assert [fault.path for fault in decided.fields] == fields
 
 
-def test_nobody_is_corrected_twice_and_no_free_table_at_all() -> None:
+def test_a_player_has_one_correction_and_a_free_table_none() -> None:
     twice = api.DisputeRuled(
         ruling=api.RULING_UPHELD,
         corrections=[
@@ -235,7 +235,7 @@ def test_nobody_is_corrected_twice_and_no_free_table_at_all() -> None:
         [("anna", api.DisputeEvent(opened=api.DisputeOpened(match_id="m", version=7)))],
     ],
 )
-def test_a_stream_that_nobody_can_have_decided_is_corrupt(
+def test_a_stream_that_no_decision_makes_is_corrupt(
     events: list[tuple[str, api.DisputeEvent]],
 ) -> None:
     with pytest.raises(CorruptLogError):

@@ -1,4 +1,4 @@
-"""Honest matches, drawn at random by the core, in the database as the service stores them."""
+"""Random honest matches in the database, as the service stores them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OPENING_COINS = 10_000_000
 
 
 async def store_match(store: EventStore, played: PlayedMatch, commands: int | None = None) -> UUID:
-    """Append a match, its first commands or all: coins with their commands, lobby rows with all.
+    """Append a match, or its first commands, with coins and lobby rows.
 
-    Commands that move no coins go together, to save time.
+    Commands that move no coins are appended together, to save time.
     """
     match = Match()
     players: dict[int, str] = {}
@@ -54,7 +54,7 @@ async def _append(
 
 
 async def store_random(store: EventStore, seed: int, **wanted: int) -> UUID:
-    """Store a whole match with everything drawn but what is wanted."""
+    """Store a random whole match with the wanted settings."""
     return await store_match(store, random_match(seed, **wanted))
 
 

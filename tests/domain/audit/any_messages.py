@@ -1,5 +1,7 @@
-"""Messages of the contract with anything in them: numbers that no enum names, negative ones, texts
-that are no UUID, submessages that are missing."""
+"""Messages of the contract filled at random.
+
+Unknown enum numbers, negative numbers, texts that are not UUIDs, missing submessages.
+"""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -18,7 +20,7 @@ _SIGNED_64: Final = (FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_SINT64)
 
 
 def fill(message: Message, random: Random) -> None:
-    """Set most fields of a message to anything that its types can hold."""
+    """Set most fields of a message to values that their types can hold."""
     descriptor = message.DESCRIPTOR
     of_oneofs = {field.name for oneof in descriptor.oneofs for field in oneof.fields}
     fields: list[Any] = [field for field in descriptor.fields if field.name not in of_oneofs]
@@ -46,7 +48,7 @@ def _fill_list(message: Message, field: Any, random: Random) -> None:
 
 
 def any_value(field: Any, random: Random) -> Any:
-    """Any value of a field that holds no message."""
+    """Return a value for a field that is not a message."""
     return _VALUES[field.type](random)
 
 

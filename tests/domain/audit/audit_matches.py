@@ -1,6 +1,6 @@
-"""Honest matches for the audit: played at random by the core, stored and paid as the service does.
+"""Honest matches for the audit: played at random by the game, with their records and coins.
 
-`random_match(seed)` draws everything: settings, seats, bots, cheats, challenges, clocks, leavers.
+`random_match(seed)` draws settings, seats, bots, cheats, challenges, timeouts and leavers.
 """
 
 import uuid
@@ -65,7 +65,7 @@ IDLE_LIMIT_SECONDS = 86_400
 
 @dataclass
 class PlayedMatch:
-    """A match as it stands in the store, and the state that it folds to."""
+    """The records of a match as stored, and the state that they fold to."""
 
     match_id: bytes
     records: list[Record] = field(default_factory=list)
@@ -124,7 +124,7 @@ class PlayedMatch:
 
 
 def stored(match_id: bytes, datas: Sequence[bytes]) -> list[Stored]:
-    """Records with their versions and the hashes of an unbroken chain."""
+    """Return records with their versions and the hashes of an unbroken chain."""
     link = first_hash(uuid.UUID(bytes=match_id))
     chain = []
     for version, data in enumerate(datas, start=1):
@@ -134,7 +134,7 @@ def stored(match_id: bytes, datas: Sequence[bytes]) -> list[Stored]:
 
 
 def ledger_of(match_id: bytes, records: Sequence[Record]) -> list[LedgerEntry]:
-    """The transfers that go with these events, read off the events themselves."""
+    """Return the ledger entries that these events demand."""
     stake = records[0].event.table_opened.settings.stake_coins
     entries: list[LedgerEntry] = []
     players: dict[int, str] = {}
@@ -170,11 +170,11 @@ def ledger_of(match_id: bytes, records: Sequence[Record]) -> list[LedgerEntry]:
     return entries
 
 
-# --- everything drawn ----------------------------------------------------------------------------
+# --- random matches -----------------------------------------------------------------------------
 
 
 def random_settings(random: Random, **wanted: int) -> Settings:
-    """Any settings that can be dealt."""
+    """Return random settings that can be dealt."""
     deck = random.choice((24, 36, 52))
     plain = {
         "deck": deck,
@@ -191,7 +191,7 @@ def random_settings(random: Random, **wanted: int) -> Settings:
 
 
 def random_match(seed: int, **wanted: int) -> PlayedMatch:
-    """A match from its opening to its end; the same for the same seed and wishes."""
+    """Return a whole match. The same seed and settings give the same match."""
     random = Random(seed)
     played = PlayedMatch(random.randbytes(16))
     opening = OpenTable(
@@ -206,7 +206,7 @@ def random_match(seed: int, **wanted: int) -> PlayedMatch:
 
 
 def random_rematch(old: PlayedMatch, seed: int) -> PlayedMatch:
-    """The same players again, as one of them asks for it."""
+    """Return a whole rematch, requested by a random player."""
     random = Random(seed)
     played = opened_again(old, random)
     play_on(played, random)
@@ -214,7 +214,7 @@ def random_rematch(old: PlayedMatch, seed: int) -> PlayedMatch:
 
 
 def opened_again(old: PlayedMatch, random: Random) -> PlayedMatch:
-    """A rematch that waits for its players, opened by one of them."""
+    """Return a rematch that waits for its players, opened by one of them."""
     played = PlayedMatch(random.randbytes(16), now_us=old.now_us)
     players = [seat for seat in old.match.table.seats if seat is not None and not seat.is_bot]
     caller_id = random.choice(players).player_id
@@ -320,7 +320,7 @@ def _options(match: Match, seat: int, random: Random, meekness: float) -> list[M
 
 
 def _cheat(match: Match, seat: int, random: Random) -> Move:
-    """A card of its own that the seat may have no right to play."""
+    """Return a play of a card in hand that can be illegal."""
     hand = list(cards_in(match.hands[seat]))
     if not hand:
         return PASS

@@ -1,4 +1,4 @@
-"""Transcripts of honest matches, as the service exports them, and ways to change them."""
+"""Transcripts of honest matches as the service exports them, and functions that change them."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -25,7 +25,7 @@ TREE_SIZE = 11
 def transcript_of(
     played: PlayedMatch, secret: Ed25519PrivateKey = SECRET
 ) -> transcripts.Transcript:
-    """The export of a match that ended among others."""
+    """Return the export of a match that is a leaf of a tree."""
     chain = played.stored
     leaf = merkle.match_leaf(played.match_id, len(chain), chain[-1][2])
     others = [merkle.leaf_hash(bytes((number,))) for number in range(TREE_SIZE)]
@@ -47,14 +47,14 @@ def transcript_of(
 
 
 def transcript_records(chain: Iterable[Stored]) -> list[transcripts.TranscriptRecord]:
-    """Stored records as a transcript holds them."""
+    """Return stored records as messages of a transcript."""
     return [transcripts.TranscriptRecord(record=data, hash=link) for _, data, link in chain]
 
 
 def with_records(
     transcript: transcripts.Transcript, chain: Iterable[Stored]
 ) -> transcripts.Transcript:
-    """The transcript with other records."""
+    """Return the transcript with other records."""
     changed = transcripts.Transcript()
     changed.CopyFrom(transcript)
     del changed.records[:]
@@ -63,7 +63,7 @@ def with_records(
 
 
 def rechained(played: PlayedMatch, position: int, record: Record) -> list[Stored]:
-    """The log with one record replaced and every hash after it made anew."""
+    """Return the log with one record replaced, and all hashes after it recomputed."""
     datas = [other.SerializeToString() for other in played.records]
     datas[position] = record.SerializeToString()
     return stored(played.match_id, datas)
@@ -73,7 +73,7 @@ def rechained(played: PlayedMatch, position: int, record: Record) -> list[Stored
 
 
 def field_changes(message: Message, path: str = "") -> Iterator[tuple[str, Message]]:
-    """Every field that is set, changed in each way: (path, the whole message after the change)."""
+    """Yield (path, message) for each field that is set and each way to change it."""
     for descriptor, value in message.ListFields():
         where = f"{path}{descriptor.name}"
         if descriptor.message_type is not None:

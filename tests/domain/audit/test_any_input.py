@@ -1,8 +1,9 @@
-"""The audit never raises: whatever it cannot read, or the rules do not know, is a finding."""
+"""The audit never raises: input that it cannot read, or that the rules exclude, is a finding."""
 
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings, strategies
 
 from domain.audit import Kind, audit
@@ -38,25 +39,27 @@ def copied(record: Record) -> Record:
 
 
 @given(logs, strategies.none() | strategies.binary(max_size=20), seeds)
-def test_any_bytes(log: list[tuple[int, bytes, bytes]], match_id: bytes | None, seed: int) -> None:
+def test_any_bytes_as_records_are_a_fault(
+    log: list[tuple[int, bytes, bytes]], match_id: bytes | None, seed: int
+) -> None:
     report = audit(log, match_id=match_id, ledger=any_ledger(Random(seed)))
-    assert not report.ok  # no such log is a match, the empty one included
+    assert not report.ok  # an empty log is not a match either
 
 
 @given(strategies.binary(max_size=200))
-def test_any_file(data: bytes) -> None:
+def test_any_bytes_as_a_transcript_are_refuted(data: bytes) -> None:
     assert verify(data, PUBLIC_KEY).outcome is Outcome.REFUTED
 
 
 @given(strategies.text(max_size=60), strategies.text(max_size=60))
-def test_any_key_and_checkpoint(key: str, note: str) -> None:
+def test_any_text_as_key_or_checkpoint_is_refuted(key: str, note: str) -> None:
     transcript = Transcript(format_version=1, checkpoint=note)
     assert verify(transcript.SerializeToString(), key).outcome is Outcome.REFUTED
 
 
 @settings(deadline=None)
 @given(seeds)
-def test_any_transcript(seed: int) -> None:
+def test_a_transcript_with_any_fields_is_refuted(seed: int) -> None:
     random = Random(seed)
     transcript = Transcript()
     fill(transcript, random)
@@ -66,7 +69,7 @@ def test_any_transcript(seed: int) -> None:
 
 @settings(deadline=None)
 @given(seeds)
-def test_any_proof_and_ledger_of_a_good_match(seed: int) -> None:
+def test_a_good_match_with_any_proof_and_ledger_is_refuted(seed: int) -> None:
     random = Random(seed)
     transcript = transcript_of(random.choice(MATCHES))
     fill(transcript.inclusion, random)
@@ -76,7 +79,7 @@ def test_any_proof_and_ledger_of_a_good_match(seed: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(seeds)
-def test_matches_with_many_changes_chained_again(seed: int) -> None:
+def test_a_match_with_many_changed_fields_is_judged(seed: int) -> None:
     random = Random(seed)
     played = random.choice(MATCHES)
     records = []
@@ -97,8 +100,8 @@ def test_matches_with_many_changes_chained_again(seed: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(seeds)
-def test_matches_with_any_events_among_them(seed: int) -> None:
-    """Events filled at random, which the log goes on from: cards, seats and kinds beyond all."""
+def test_a_match_with_any_events_inserted_is_judged(seed: int) -> None:
+    """Events filled at random: cards, seats and kinds out of any range."""
     random = Random(seed)
     played = random.choice(MATCHES)
     rate = random.choice((0.02, 0.2, 1.0))
@@ -120,8 +123,8 @@ def test_matches_with_any_events_among_them(seed: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(seeds)
-def test_any_deal_and_what_is_played_after_it(seed: int) -> None:
-    """A log whose deal no seed proves is followed: any hands, any stock, then random events."""
+def test_a_match_after_any_deal_is_judged(seed: int) -> None:
+    """No seed proves the deal, so the audit follows the log, with a card that does not exist."""
     random = Random(seed)
     played = random.choice([match for match in MATCHES if match.match.hands])
     at = next(n for n, it in enumerate(played.records) if it.event.HasField("dealt"))
@@ -136,6 +139,15 @@ def test_any_deal_and_what_is_played_after_it(seed: int) -> None:
     dealt.stock[:] = cards
     dealt.trump_card = random.choice([*cards, dealt.trump_card])
     check_audit(played, records)
+
+
+@pytest.mark.parametrize("kind", EVENT_KINDS)
+def test_every_kind_of_event_is_judged(kind: str) -> None:
+    played = MATCHES[0]
+    opening, after = played.records[0], copied(played.records[1])
+    getattr(after.event, kind).SetInParent()
+    assert after.event.WhichOneof("kind") == kind
+    check_audit(played, [opening, after])
 
 
 def check_audit(played: PlayedMatch, records: list[Record]) -> None:

@@ -1,7 +1,4 @@
-"""The example verifiers in docs/, on real transcripts.
-
-The Python one needs nothing and runs everywhere; the other runs where Node is.
-"""
+"""The example verifiers in docs/, on real transcripts. One needs Python alone, the other Node."""
 
 import shutil
 import subprocess
@@ -36,7 +33,7 @@ every_verifier = pytest.mark.parametrize("command", COMMANDS)
 
 
 def said(command: list[str], folder: Path, transcript: Transcript, *more: str) -> tuple[int, str]:
-    """How the verifier ends, and what it prints."""
+    """Return the exit code of the verifier and its output."""
     file = folder / "match.transcript"
     file.write_bytes(transcript.SerializeToString())
     done = subprocess.run(
@@ -52,7 +49,7 @@ def played_match(**wanted: int) -> PlayedMatch:
 
 
 def changed(match: PlayedMatch, kind: str) -> Transcript:
-    """A transcript with one event of this kind changed, chained anew."""
+    """Return a transcript with one event of this kind changed, and the chain recomputed."""
     at = next(at for at, it in enumerate(match.records) if it.event.WhichOneof("kind") == kind)
     record = Record()
     record.CopyFrom(match.records[at])
@@ -73,9 +70,7 @@ def changed(match: PlayedMatch, kind: str) -> Transcript:
 @pytest.mark.parametrize(
     ("deck", "seats"), [(24, 2), (24, 4), (36, 2), (36, 5), (36, 6), (52, 3), (52, 6)]
 )
-def test_the_chain_the_shuffle_and_the_proof_of_an_export_hold(
-    command: list[str], tmp_path: Path, deck: int, seats: int
-) -> None:
+def test_an_export_is_verified(command: list[str], tmp_path: Path, deck: int, seats: int) -> None:
     match = played_match(deck=deck, seats=seats)
     code, text = said(command, tmp_path, transcript_of(match))
     assert code == 0, text
@@ -94,7 +89,7 @@ def test_the_chain_the_shuffle_and_the_proof_of_an_export_hold(
         ("finished", "the seed revealed at the end is the same"),
     ],
 )
-def test_a_changed_deal_is_false(command: list[str], tmp_path: Path, kind: str, claim: str) -> None:
+def test_a_changed_deal_is_found(command: list[str], tmp_path: Path, kind: str, claim: str) -> None:
     code, text = said(command, tmp_path, changed(played_match(deck=36, seats=3), kind))
     assert (code, f"FALSE {claim}" in text) == (1, True), text
 
@@ -109,7 +104,7 @@ def test_a_changed_byte_breaks_the_chain(command: list[str], tmp_path: Path) -> 
 
 
 @every_verifier
-def test_records_that_the_tree_does_not_hold_are_false(command: list[str], tmp_path: Path) -> None:
+def test_records_that_are_not_in_the_tree_are_found(command: list[str], tmp_path: Path) -> None:
     match = played_match(deck=36, seats=2)
     record = Record()
     record.CopyFrom(match.records[1])
@@ -120,7 +115,7 @@ def test_records_that_the_tree_does_not_hold_are_false(command: list[str], tmp_p
 
 
 @every_verifier
-def test_what_is_no_transcript_is_false(command: list[str], tmp_path: Path) -> None:
+def test_an_empty_file_is_refuted(command: list[str], tmp_path: Path) -> None:
     code, text = said(command, tmp_path, Transcript())
     assert (code, "FALSE" in text) == (1, True), text
 

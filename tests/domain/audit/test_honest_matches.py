@@ -1,6 +1,6 @@
-"""No false findings: what the core played is found faultless, whatever was drawn.
+"""Without false findings: every match that the game played is faultless.
 
-DURAK_TEST_AUDITS sets how many matches are played; ten thousand take about three minutes.
+DURAK_TEST_AUDITS sets the number of matches. 10,000 take about three minutes.
 """
 
 import ast
@@ -54,7 +54,7 @@ def test_honest_rematches_are_faultless(part: int) -> None:
             assert report.ok, f"seed {seed}: {report.findings[0]}"
 
 
-def test_R3_0_each_player_of_a_rematch_may_close_it_and_nobody_else() -> None:
+def test_R3_0_only_players_of_a_rematch_may_cancel_it() -> None:
     old = random_match(12, deck=36, seats=3, stake_coins=10)
     players = [seat.player_id for seat in old.match.table.seats if seat is not None]
     for closer_id in (*players, "a stranger"):
@@ -65,7 +65,7 @@ def test_R3_0_each_player_of_a_rematch_may_close_it_and_nobody_else() -> None:
         assert found == ([] if closer_id in players else [(Kind.ACTOR, 3)])
 
 
-def test_the_honest_matches_hold_everything_that_can_happen() -> None:
+def test_the_honest_matches_cover_every_kind_of_event_and_outcome() -> None:
     seen: Counter[str] = Counter()
     for seed in range(160):
         played = random_match(seed)
@@ -92,7 +92,7 @@ def test_the_honest_matches_hold_everything_that_can_happen() -> None:
 
 
 def with_one_request_id(players: int) -> AuditReport:
-    """The audit of a match at which so many players sat down with the same request id."""
+    """Audit a match at which some players sat down with the same request id."""
     played = random_match(0, seats=3, deck=36)
     seated = [record for record in played.records if record.event.HasField("seat_taken")]
     for record in seated[:players]:
@@ -101,22 +101,22 @@ def with_one_request_id(players: int) -> AuditReport:
 
 
 def test_players_may_choose_the_same_request_id() -> None:
-    """Ids are a player's own: who knows another's, or has two accounts, makes no match faulty."""
+    """A player who copies the request id of another one does not make the match faulty."""
     assert with_one_request_id(players=2).ok
 
 
-def test_a_player_has_each_request_id_once() -> None:
+def test_a_player_uses_a_request_id_once() -> None:
     played = random_match(0, seats=3, deck=36)
-    deeds = [record for record in played.records if record.event.HasField("attacked")]
-    other = next(it for it in deeds[1:] if it.actor_id == deeds[0].actor_id)
-    other.request_id = deeds[0].request_id
+    attacks = [record for record in played.records if record.event.HasField("attacked")]
+    other = next(it for it in attacks[1:] if it.actor_id == attacks[0].actor_id)
+    other.request_id = attacks[0].request_id
     report = audited(played)
     assert (Kind.REQUEST, other.version) in [(it.kind, it.version) for it in report.findings]
 
 
-def test_a_match_that_still_runs_is_no_fault() -> None:
+def test_a_running_match_has_no_fault() -> None:
     played = random_match(4, turn_timer_seconds=0)
-    commands = [at for at, record in enumerate(played.records) if is_deed(played, at)]
+    commands = [at for at, record in enumerate(played.records) if starts_command(played, at)]
     for at in commands[1:]:
         report = audit(played.stored[:at], match_id=played.match_id)
         assert report.ok
@@ -124,13 +124,13 @@ def test_a_match_that_still_runs_is_no_fault() -> None:
         assert not report.coins_checked
 
 
-def is_deed(played: PlayedMatch, at: int) -> bool:
-    """Whether a command starts with this record."""
+def starts_command(played: PlayedMatch, at: int) -> bool:
+    """Return whether a command starts with this record."""
     same = played.records[at - 1]
     return played.records[at].trace_id != same.trace_id
 
 
-def test_honest_transcripts_are_proven_and_say_what_they_prove() -> None:
+def test_honest_transcripts_are_proven_with_their_claims() -> None:
     for seed in range(12):
         played = random_match(seed)
         checked = verify(transcript_of(played).SerializeToString(), PUBLIC_KEY)
@@ -144,7 +144,7 @@ def test_honest_transcripts_are_proven_and_say_what_they_prove() -> None:
 
 
 def test_the_audit_shares_no_code_with_the_game() -> None:
-    """What it judges by is its own: it imports nothing of the core but the tree and its notes."""
+    """It imports only the Merkle tree and the signed notes from the rest of `domain`."""
     folder = Path(domain.audit.__file__).parent
     imported = {
         module

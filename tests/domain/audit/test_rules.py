@@ -1,4 +1,4 @@
-"""What the audit judges by, worked out by hand from RULES.md; nothing here asks the game core."""
+"""The rules as the audit implements them. Expected values are worked out from docs/rules.md."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def state_of(*hands: str, stock: str = "", draw_allowed: bool = True, seats: int
         ("6♠", "7♠", False),
     ],
 )
-def test_R1_3_what_beats(card: str, attack: str, beats: bool) -> None:
+def test_R1_3_which_card_beats_which(card: str, attack: str, beats: bool) -> None:
     assert deck.beats(CARDS[card], CARDS[attack], "♠") is beats
 
 
@@ -63,13 +63,13 @@ def test_R1_2_decks() -> None:
     assert [len(deck.DECKS[size]) for size in (24, 36, 52)] == [24, 36, 52]
 
 
-def test_R3_3_the_last_card_dealt_shows_the_trumps_where_none_is_left() -> None:
+def test_R3_3_the_last_card_dealt_shows_the_trumps_when_the_deck_is_used_up() -> None:
     deal = deck.deal(36, bytes(32), bytes(16), [b""] * 6)
     assert deal.stock == []
     assert deal.trump_card == deal.hands[5][5]
 
 
-def test_R3_4_the_lowest_trump_leads_and_without_one_it_is_drawn() -> None:
+def test_R3_4_the_holder_of_the_lowest_trump_leads() -> None:
     hands = [cards("6♥ 9♠"), cards("A♥ 7♠"), cards("A♠")]
     assert deck.lowest_trump(hands, "♠") == 1
     assert deck.lowest_trump(hands, "♦") is None
@@ -90,7 +90,7 @@ def test_R4_3_R5_2_cap_and_throwers() -> None:
     assert [broken.clause for broken in bout.throw_in_breaks(0)] == ["R4.3"]
 
 
-def test_R5_1_R6_1_ranks() -> None:
+def test_R5_1_R6_1_the_ranks_of_throw_ins_and_transfers() -> None:
     bout = Bout(0)
     bout.rows = [Row(CARDS["6♥"], CARDS["7♥"]), Row(CARDS["7♣"], 0)]
     assert bout.rank_breaks(CARDS["6♠"]) is None
@@ -105,7 +105,7 @@ def test_R5_1_R6_1_ranks() -> None:
 
 
 @pytest.mark.parametrize(("held", "limit", "fine"), [(2, 6, True), (1, 6, False), (6, 1, False)])
-def test_R6_2_a_transfer_that_the_next_seat_can_face(held: int, limit: int, fine: bool) -> None:
+def test_R6_2_the_next_seat_can_face_the_transfer(held: int, limit: int, fine: bool) -> None:
     bout = Bout(0)
     bout.rows = [Row(CARDS["6♥"], 0)]
     assert (bout.transfer_room_breaks(held, limit) == []) is fine
@@ -148,7 +148,7 @@ def test_R9_4_both_hands_empty_is_a_draw() -> None:
     assert expected(state) == score.settled(10, [0, 1], [[0, 1]], [])
 
 
-def test_R9_4_where_draws_are_not_allowed_the_defender_is_the_durak() -> None:
+def test_R9_4_the_defender_is_the_durak_if_draws_are_not_allowed() -> None:
     state = beaten_with_nothing_left(draw_allowed=False)
     assert expected(state) == GoingOut([0], 1)
     state.apply(GoingOut([0], 1), 0)
@@ -166,11 +166,11 @@ def test_R9_4_where_draws_are_not_allowed_the_defender_is_the_durak() -> None:
         (10, [[1]], 0, [0, 20]),  # R12.3: two seats, the winner takes the bank
         # Bank 30, weights 2 1: 20 and 10.
         (10, [[2], [0]], 1, [10, 0, 20]),
-        # Bank 21, weights 2 1: 14 and 7; the shared place pools 21: 11 to who draws earlier.
+        # Bank 21, weights 2 1: 14 and 7; the shared place pools 21: 11 to the first to draw.
         (7, [[1, 0]], 2, [10, 11, 0]),
         # Bank 28, weights 3 2 1: 14, 9, 4, and the 1 left over to the first place.
         (7, [[0], [1], [2]], 3, [15, 9, 4, 0]),
-        # The same bank; places 2 and 3 shared: 13, the odd coin to seat 2, who draws earlier.
+        # The same bank; places 2 and 3 shared: 13, the odd coin to seat 2, which draws earlier.
         (7, [[0], [2, 1]], 3, [15, 6, 7, 0]),
         # Bank 5, weights 4 3 2 1: 2, 1, 1, 0, and 1 left over.
         (1, [[4], [3], [2], [1]], 0, [0, 0, 1, 1, 3]),
@@ -178,7 +178,7 @@ def test_R9_4_where_draws_are_not_allowed_the_defender_is_the_durak() -> None:
         (100, [[0, 2, 4], [1], [3]], 5, [160, 80, 160, 40, 160, 0]),
     ],
 )
-def test_R12_3_R12_4_shares(
+def test_R12_3_R12_4_shares_by_place(
     stake: int, went_out: list[list[int]], durak: int, shares: list[int]
 ) -> None:
     seats = list(range(len(shares)))
@@ -187,12 +187,12 @@ def test_R12_3_R12_4_shares(
     assert sum(shares) == stake * len(seats)
 
 
-def test_R9_2_places() -> None:
+def test_R9_2_seats_of_one_bout_share_a_place() -> None:
     ending = score.settled(0, range(5), [[3], [1, 0], [4]], [2])
     assert ending.places == {3: 1, 1: 2, 0: 2, 4: 4, 2: 5}
 
 
-def test_R9_5_R12_5_a_draw_gives_stakes_back_and_a_place_to_those_in_play() -> None:
+def test_R9_5_R12_5_a_draw_returns_stakes_and_seats_in_play_share_a_place() -> None:
     ending = score.settled(7, range(4), [[3]], [0, 1, 2])
     assert ending.places == {3: 1, 0: 2, 1: 2, 2: 2}
     assert ending.shares == {0: 7, 1: 7, 2: 7, 3: 7}
@@ -204,5 +204,5 @@ def test_R12_6_the_leavers_stake_goes_to_the_others_from_the_lowest_seat_up() ->
     assert set(ending.places.values()) == {None}
 
 
-def test_R12_5_cancelled_gives_stakes_back() -> None:
+def test_R12_5_a_cancelled_match_returns_the_stakes() -> None:
     assert score.cancelled(7, [0, 2]).shares == {0: 7, 2: 7}

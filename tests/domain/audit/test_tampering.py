@@ -1,4 +1,4 @@
-"""Every change of a good log is found, and the finding names what was changed.
+"""Every change of a good log is found, and the finding names the changed record.
 
 DURAK_TEST_EVERY_BYTE=1 flips every byte of the sample instead of some.
 """
@@ -27,17 +27,17 @@ from tests.domain.audit.audit_transcripts import (
 
 STEP = 1 if os.environ.get("DURAK_TEST_EVERY_BYTE") else 97
 
-# Of what a record says, the rules and the other records prove nothing about these: only the
-# checkpoint does. (docs/transcript-format.md lists them.)
+# Only the checkpoint proves these fields: neither the rules nor the other records depend on their
+# values. (docs/transcript-format.md lists them.)
 UNPROVABLE = {
-    "event_time.seconds",  # as long as it stays in order, and no deadline hangs on it
+    "event_time.seconds",  # if it stays in order and no deadline depends on it
     "event_time.nanos",
-    "actor_id",  # of the one who opened a table, with the owner's id
+    "actor_id",  # of the player who opened the table, together with the owner's id
     "request_id",
     "trace_id",
     "event.table_opened.idle_limit_seconds",
     "event.table_opened.owner_id",
-    "event.table_opened.settings.draw_allowed",  # where it did not matter
+    "event.table_opened.settings.draw_allowed",  # if no event depended on it
     "event.table_opened.settings.five_card_opening",
     "event.table_opened.settings.series_id",
     "event.table_opened.settings.throw_in",
@@ -79,7 +79,7 @@ def faults(report: AuditReport) -> list[tuple[Kind, int]]:
 
 
 def refuted(chain: Sequence[Stored]) -> bool:
-    """Whether the transcript with these records is refuted, and its proof does not hold."""
+    """Return whether the transcript with these records is refuted, with an invalid proof."""
     checked = verify(with_records(TRANSCRIPT, chain).SerializeToString(), PUBLIC_KEY)
     kinds = {finding.kind for finding in checked.findings}
     return checked.outcome is Outcome.REFUTED and Kind.INCLUSION in kinds
@@ -93,7 +93,7 @@ def position(kind: str, nth: int = 0) -> int:
 def changed(
     kind: str, change: Callable[[Record], object], nth: int = 0
 ) -> tuple[int, list[Stored]]:
-    """The version of an event of this kind, and the log with it changed and chained anew."""
+    """Change an event of a kind, and return its version and the log with a recomputed chain."""
     at = position(kind, nth)
     record = Record()
     record.CopyFrom(PLAYED.records[at])
@@ -128,7 +128,7 @@ def test_a_flipped_byte_of_a_hash_breaks_the_chain_there() -> None:
         assert (Kind.CHAIN, version) in faults(report)
 
 
-def test_no_flipped_byte_of_a_transcript_is_overlooked() -> None:
+def test_every_flipped_byte_of_a_transcript_is_found() -> None:
     data = TRANSCRIPT.SerializeToString()
     for at in range(0, len(data), STEP):
         flipped = data[:at] + bytes((data[at] ^ 0x10,)) + data[at + 1 :]
@@ -137,8 +137,8 @@ def test_no_flipped_byte_of_a_transcript_is_overlooked() -> None:
         assert checked.findings
 
 
-def test_no_shortened_transcript_is_overlooked() -> None:
-    """Two cuts leave what could be: a match without its proof, and one that has just begun."""
+def test_every_shortened_transcript_is_found() -> None:
+    """Two cuts leave a possible file: a match without its proof, and one that has just begun."""
     data = TRANSCRIPT.SerializeToString()
     just_begun = next(end for end in range(1, len(data)) if has_records(data[:end], 1))
     unproven = len(without("inclusion", "checkpoint"))
@@ -165,7 +165,7 @@ def has_records(data: bytes, count: int) -> bool:
 # --- fields --------------------------------------------------------------------------------------
 
 
-def test_every_changed_field_breaks_the_chain_and_if_chained_anew_the_rules_or_the_proof() -> None:
+def test_every_changed_field_breaks_the_chain_or_if_recomputed_rules_or_proof() -> None:
     chain = PLAYED.stored
     unseen = set()
     for at, record in enumerate(PLAYED.records):
@@ -175,12 +175,12 @@ def test_every_changed_field_breaks_the_chain_and_if_chained_anew_the_rules_or_t
             broken = [*chain[:at], (at + 1, data, chain[at][2]), *chain[at + 1 :]]
             found = faults(audited(broken))
             assert (Kind.CHAIN, at + 1) in found, path
-            anew = rechained(PLAYED, at, other)
-            report = audited(anew)
+            recomputed = rechained(PLAYED, at, other)
+            report = audited(recomputed)
             assert Kind.CHAIN not in {kind for kind, _ in faults(report)}
             if report.ok:
                 unseen.add(path)
-                assert refuted(anew), path
+                assert refuted(recomputed), path
     assert unseen <= UNPROVABLE
 
 
@@ -203,7 +203,7 @@ def test_a_repeated_record_is_named() -> None:
         assert (Kind.VERSION, at + 1) in found
 
 
-def test_two_records_that_changed_places_are_named() -> None:
+def test_two_swapped_records_are_named() -> None:
     chain = PLAYED.stored
     for at in range(len(chain) - 1):
         swapped = [*chain[:at], chain[at + 1], chain[at], *chain[at + 2 :]]
@@ -218,7 +218,7 @@ def test_a_log_cut_short_is_refuted_by_its_proof_and_by_its_coins() -> None:
         assert refuted(chain[:end])
 
 
-def test_records_dropped_repeated_or_swapped_and_numbered_and_chained_anew_are_refuted() -> None:
+def test_dropped_repeated_or_swapped_records_with_a_recomputed_chain_are_refuted() -> None:
     for at in range(0, len(PLAYED.records) - 1, 3):
         before, one, other, after = (
             PLAYED.records[:at],
@@ -240,7 +240,7 @@ def numbered(records: Sequence[Record]) -> list[Stored]:
     return stored(PLAYED.match_id, datas)
 
 
-# --- the changes that pay ------------------------------------------------------------------------
+# --- profitable changes ------------------------------------------------------------------------
 
 
 def swap_in_hidden_hands(record: Record) -> None:
@@ -329,21 +329,21 @@ DECEITS = {
     "a place given away": Deceit(
         "went_out", lambda it: setattr(it.event.went_out, "place", 2), Kind.WENT_OUT
     ),
-    "a clock that strikes early": Deceit("timed_out", come_early, Kind.TIME),
+    "a timeout before the deadline": Deceit("timed_out", come_early, Kind.TIME),
     "a move by another": Deceit(
-        "attacked", lambda it: setattr(it, "actor_id", "somebody"), Kind.ACTOR
+        "attacked", lambda it: setattr(it, "actor_id", "another"), Kind.ACTOR
     ),
 }
 
 
 @pytest.mark.parametrize("deceit", DECEITS.values(), ids=DECEITS.keys())
-def test_a_deceit_chained_anew_is_named(deceit: Deceit) -> None:
+def test_a_deceit_with_a_recomputed_chain_is_named(deceit: Deceit) -> None:
     version, chain = changed(deceit.kind, deceit.change, deceit.nth)
     assert (deceit.found, version) in faults(audited(chain))
     assert refuted(chain)
 
 
-def test_a_deal_that_the_log_lives_by_is_one_lie_and_not_many() -> None:
+def test_a_forged_deal_that_the_log_follows_is_one_finding_and_not_many() -> None:
     """Cards dealt by another seed, and then an honest match with them."""
     other = random_match(12, deck=36, seats=2, tricky=0, turn_timer_seconds=0, stake_coins=0)
     opened = other.records[0]
@@ -387,7 +387,7 @@ LEDGER_CHANGES: dict[str, Callable[[LedgerEntry], LedgerEntry]] = {
     "unknown kind": lambda it: altered(it, kind=9),
     "match_id": lambda it: altered(it, match_id=bytes(16)),
     "version": lambda it: altered(it, version=it.version + 1),
-    "player_id": lambda it: altered(it, player_id="somebody"),
+    "player_id": lambda it: altered(it, player_id="another"),
     "coins": lambda it: altered(it, coins=it.coins + 1),
     "a microsecond": lambda it: altered(it, event_time=later(it.event_time, 1000)),
     "a nanosecond": lambda it: altered(it, event_time=later(it.event_time, 1)),
@@ -452,7 +452,7 @@ def without(*fields: str) -> bytes:
     return transcript.SerializeToString()
 
 
-def test_without_key_or_checkpoint_a_good_transcript_is_consistent_and_says_so() -> None:
+def test_without_key_or_checkpoint_a_good_transcript_is_consistent_and_the_gap_is_named() -> None:
     no_key = verify(TRANSCRIPT.SerializeToString(), None)
     assert no_key.outcome is Outcome.CONSISTENT
     assert any("no public key" in gap for gap in no_key.not_proven)
@@ -466,14 +466,14 @@ def test_a_transcript_with_a_part_cut_out_is_refuted(field: str) -> None:
     assert verify(without(field), PUBLIC_KEY).outcome is Outcome.REFUTED
 
 
-def test_content_that_nobody_knows_is_refuted() -> None:
+def test_unknown_fields_are_refuted() -> None:
     unknown = TRANSCRIPT.SerializeToString() + b"\xfa\x3f\x01x"  # field 1023
     checked = verify(unknown, PUBLIC_KEY)
     assert [it.kind for it in checked.findings if it.severity is Severity.FAULT] == [Kind.FORMAT]
 
 
 def test_the_same_content_in_other_bytes_is_refuted() -> None:
-    """A varint of more bytes than it needs: whoever reads it reads the same transcript."""
+    """A varint with more bytes than it needs: every reader reads the same transcript."""
     data = TRANSCRIPT.SerializeToString()
     assert data[:2] == b"\x08\x01"  # the format version
     longer = b"\x08\x81\x00" + data[2:]
@@ -483,5 +483,5 @@ def test_the_same_content_in_other_bytes_is_refuted() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\xff" * 40, b"\x08\x01", b"\x08\x02"])
-def test_nothing_raises_on_what_is_no_transcript(data: bytes) -> None:
+def test_other_bytes_than_a_transcript_are_refuted(data: bytes) -> None:
     assert verify(data, PUBLIC_KEY).outcome is Outcome.REFUTED

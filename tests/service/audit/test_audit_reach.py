@@ -1,4 +1,4 @@
-"""Who reaches what over the wire, for every call of the contract: a new one cannot be forgotten."""
+"""Which roles may call which methods, for every call of the contract."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ MATCH = match_service_pb2.DESCRIPTOR.services_by_name["MatchService"]
 NOT_AUDITORS = [(), ("player",), ("operator",), ("player", "operator")]
 AUDITORS = [("auditor",), ("player", "auditor"), ("operator", "auditor")]
 OPEN_TO_ALL_ROLES = {"GetMatch", "WatchMatch", "ListMatches"}
-"""What spectators see too: auditors see no more by these calls than they do."""
+"""Calls for spectators. Auditors see no more by them."""
 REVIEWING = {"ReviewMatch"}
-"""Of matches that are over alone."""
+"""Calls about ended matches only."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def service(database: Database, tmp_path: Path) -> AsyncIterator[Service]:
 
 
 async def reason(service: Service, method: MethodDescriptor, *roles: str) -> int | None:
-    """Why a call with an empty request is refused to somebody with these roles, if it is."""
+    """Return why a call with an empty request is refused to a caller with these roles."""
     kind = ("stream" if method.client_streaming else "unary") + (
         "_stream" if method.server_streaming else "_unary"
     )
@@ -58,14 +58,14 @@ async def reason(service: Service, method: MethodDescriptor, *roles: str) -> int
             await running
     except aio.AioRpcError as error:
         if error.code() is grpc.StatusCode.INTERNAL and not error.trailing_metadata():
-            # The client's own: the refusal came while it was sending. What it was, it does not say.
+            # An error of the client: the refusal came while it was sending, without its reason.
             return await reason(service, method, *roles)
         return reason_of(error)
     return None
 
 
 @pytest.mark.parametrize("roles", NOT_AUDITORS)
-async def test_no_audit_call_is_reached_without_the_role(
+async def test_audit_calls_need_the_role_of_an_auditor(
     service: Service, roles: tuple[str, ...]
 ) -> None:
     for method in AUDIT.methods:
@@ -73,7 +73,7 @@ async def test_no_audit_call_is_reached_without_the_role(
 
 
 @pytest.mark.parametrize("roles", AUDITORS)
-async def test_auditors_reach_all_of_them_and_no_call_that_plays(
+async def test_auditors_may_make_every_audit_call_and_none_that_plays(
     service: Service, roles: tuple[str, ...]
 ) -> None:
     for method in AUDIT.methods:
@@ -83,7 +83,7 @@ async def test_auditors_reach_all_of_them_and_no_call_that_plays(
         assert is_refused == (method.name not in OPEN_TO_ALL_ROLES | REVIEWING), method.name
 
 
-async def test_of_disputes_each_has_their_part(service: Service) -> None:
+async def test_each_call_about_disputes_has_its_roles(service: Service) -> None:
     parts = {
         "OpenDispute": {"player"},
         "GetDispute": {"player", "operator", "auditor"},
@@ -98,7 +98,7 @@ async def test_of_disputes_each_has_their_part(service: Service) -> None:
             assert is_refused == (role not in parts[method.name]), (method.name, role)
 
 
-async def test_nobody_reaches_any_of_them_without_a_token(service: Service) -> None:
+async def test_every_call_needs_a_token(service: Service) -> None:
     for method in (*AUDIT.methods, *DISPUTE.methods):
         call = service.channel.unary_unary(
             f"/{method.containing_service.full_name}/{method.name}",

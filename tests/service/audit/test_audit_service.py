@@ -1,4 +1,4 @@
-"""AuditService over the wire: what auditors read and have judged, and who never gets near it."""
+"""AuditService over the wire: reading, judging, exporting, and refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ METHODS: dict[str, Any] = {
 }
 """Every call about one match, by the contract."""
 SHOWING_NOTHING = {"GetInclusionProof"}
-"""What of these tells no card and no seed."""
+"""Calls that show no card and no seed."""
 OPEN = sorted(set(METHODS) - SHOWING_NOTHING)
 
 
@@ -53,23 +53,25 @@ def auditor(service: Service) -> Caller:
 
 
 async def in_tree(store: EventStore, count: int) -> None:
-    """Wait until the checkpointer has signed for so many matches."""
+    """Wait until the checkpointer has signed a tree of this size."""
     async with asyncio.timeout(30):
-        while await store.checkpoints.read_head(count) is None:  # noqa: ASYNC110 - nobody tells
+        while await store.checkpoints.read_head(count) is None:  # noqa: ASYNC110 - no event to wait for
             await asyncio.sleep(0.01)
 
 
 def staked_and_played(**wanted: int) -> PlayedMatch:
-    """A staked match of which the cards were dealt."""
+    """Return a staked match that was dealt."""
     matches = (random_match(seed, stake_coins=100, **wanted) for seed in range(100))
     return next(played for played in matches if len(played.records) > 30)
 
 
-# --- who may ------------------------------------------------------------------------------------
+# --- access -------------------------------------------------------------------------------------
 
 
-async def test_who_plays_with_one_token_reads_nothing_open_with_another(service: Service) -> None:
-    """The same person with two tokens: before the deal they could still sit down, after it not."""
+async def test_a_player_sees_no_own_match_open_as_an_auditor(
+    service: Service,
+) -> None:
+    """Before the deal any auditor could still sit down; after it only the players are refused."""
     player, auditor = (
         service.caller(stub, "twofaced", role)
         for stub, role in ((MatchServiceStub, "player"), (AuditServiceStub, "auditor"))
@@ -267,7 +269,7 @@ async def test_payouts_of_many_matches_add_up(service: Service, auditor: Caller)
     assert summary.matches_judged == 0
 
 
-async def test_payouts_that_were_changed_are_named(
+async def test_changed_payouts_are_found(
     service: Service, auditor: Caller, database: Database
 ) -> None:
     for seed in range(200, 205):
@@ -292,10 +294,10 @@ async def test_payouts_that_were_changed_are_named(
     assert faulty == api.AuditReport(match_id=match_id)
 
 
-async def test_of_a_faulty_match_that_is_not_dealt_the_id_alone_is_told(
+async def test_a_faulty_match_before_the_deal_is_shown_by_its_id_alone(
     service: Service, auditor: Caller, database: Database
 ) -> None:
-    """Whoever reads it could still sit down."""
+    """The auditor could still sit down at it."""
     played = next(
         played
         for played in (random_match(seed, seats=6, stake_coins=0) for seed in range(50))
@@ -312,7 +314,9 @@ async def test_of_a_faulty_match_that_is_not_dealt_the_id_alone_is_told(
     assert summary.matches_with_faults == 1
 
 
-async def test_one_verification_of_many_at_a_time(service: Service, auditor: Caller) -> None:
+async def test_a_second_verification_of_payouts_is_refused(
+    service: Service, auditor: Caller
+) -> None:
     for seed in range(3):
         await store_random(service.store, seed)
     first = auditor.VerifyPayouts(api.VerifyPayoutsRequest())
@@ -321,14 +325,14 @@ async def test_one_verification_of_many_at_a_time(service: Service, auditor: Cal
         await auditor.VerifyPayouts(api.VerifyPayoutsRequest()).read()
     first.cancel()
     async with asyncio.timeout(30):
-        while await is_refused(auditor):  # noqa: ASYNC110 - the end of a call is told to nobody
+        while await is_refused(auditor):  # noqa: ASYNC110 - the end of a call has no event
             await asyncio.sleep(0.05)
     _, _, summary = await verified(auditor)
     assert summary.matches_judged == 3
 
 
 async def is_refused(auditor: Caller) -> bool:
-    """Whether a verification of many cannot begin now."""
+    """Return whether a verification of many matches is refused now."""
     try:
         await verified(auditor)
     except aio.AioRpcError as error:
@@ -367,7 +371,7 @@ async def test_a_running_match_is_exported_without_a_proof(
         await auditor.GetInclusionProof(api.GetInclusionProofRequest(match_id=str(match_id)))
 
 
-async def test_checkpoints_and_proofs_between_any_two(service: Service, auditor: Caller) -> None:
+async def test_any_two_checkpoints_are_consistent(service: Service, auditor: Caller) -> None:
     ids: list[UUID] = []
     for seed in range(4):
         ids.append(await store_random(service.store, seed))

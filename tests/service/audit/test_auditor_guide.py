@@ -1,6 +1,6 @@
-"""docs/auditor.md is true: its commands are run, in order, and say what stands there.
+"""The commands of docs/auditor.md, run in order, print the output in the guide.
 
-DURAK_TEST_WRITE_GUIDE=1 writes into the guide what they say now, for somebody to read.
+DURAK_TEST_WRITE_GUIDE=1 writes their output into the guide instead, to be reviewed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOG_NAME = "durak.example/log"
 NO_END = "31536000"
 """Seconds: the matches of the examples ended when they were recorded."""
 _PART = re.compile(r"<!-- here: (?P<happens>.*?) -->|```console\n(?P<block>.*?)```", re.DOTALL)
-# What differs from one run to the next: times, ids of disputes, keys, signatures.
+# These differ between runs: times, ids of disputes, keys, signatures.
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
 _KEY = rf"{LOG_NAME}\+[0-9a-f]{{8}}\+[A-Za-z0-9+/=]+"
@@ -45,7 +45,7 @@ _CHANGING = re.compile(f"({_TIME})|({_UUID})|({_KEY})|({_SIGNATURE})")
 
 
 def example(name: str) -> PlayedMatch:
-    """A match of docs/examples, as its transcript has it."""
+    """Return a match of docs/examples from its transcript."""
     transcript = Transcript.FromString((DOCS / "examples" / f"{name}.transcript").read_bytes())
     played = PlayedMatch(transcript.match_id)
     for stored in transcript.records:
@@ -59,7 +59,7 @@ STAKED, TRICKY = example("staked"), example("tricky")
 
 
 class Reader:
-    """Somebody who types what the guide says."""
+    """A reader of the guide, who types its commands."""
 
     def __init__(self, terminal: Terminal, server: str) -> None:
         self.database = terminal.database
@@ -69,7 +69,7 @@ class Reader:
         """Ids of the guide → those of this run."""
 
     def types(self, command: str) -> str:
-        """Run a command, and give what it says on both outputs."""
+        """Run a command and return both of its outputs."""
         for theirs, ours in self.names.items():
             command = command.replace(theirs, ours)
         command, _, file = command.partition(" > ")
@@ -88,7 +88,10 @@ class Reader:
         return done.stdout + done.stderr
 
     def agrees(self, written: str, said: str) -> bool:
-        """Whether the guide says the same, but for what differs between runs; learns new ids."""
+        """Return whether the guide has the same output, apart from values that differ between runs.
+
+        Ids of disputes in the output are remembered for later commands.
+        """
         pattern = ""
         at = 0
         theirs = []
@@ -109,13 +112,13 @@ class Reader:
         return match is not None
 
     def as_written(self, said: str) -> str:
-        """What a command has said, with the ids of the guide."""
+        """Return the output of a command with the ids of the guide."""
         for theirs, ours in self.names.items():
             said = said.replace(ours, theirs)
         return said
 
     def happens(self, what: str) -> None:
-        """Something happens between two commands of the guide."""
+        """Make happen what the guide describes between two commands."""
         if what == "another match ends":
             asyncio.run(self._another_match())
         elif what == "somebody changes the ledger":
@@ -127,11 +130,11 @@ class Reader:
         async with await EventStore.open(self.database.app_dsn) as store:
             await store_match(store, random_match(4))
             async with asyncio.timeout(60):
-                while await store.checkpoints.read_head(3) is None:  # noqa: ASYNC110 - nobody tells
+                while await store.checkpoints.read_head(3) is None:  # noqa: ASYNC110 - no event to wait for
                     await asyncio.sleep(0.05)
 
     async def _change_ledger(self) -> None:
-        """50 coins of the winner go to the second, in the transfers and in the balances."""
+        """Move 50 coins from the winner to the second, in the transfers and the balances."""
         match_id = UUID(bytes=STAKED.match_id)
         changes = [
             f"UPDATE {table} SET {column} = {column} {change} WHERE player = '{player}' {where}"
@@ -168,14 +171,14 @@ async def _stored(terminal: Terminal) -> None:
 
 
 def commands(block: str) -> Iterator[tuple[str, str]]:
-    """Each command of a block, and what it is said to say."""
+    """Yield each command of a block and its output."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, said = part.partition("\n")
         yield command, said
 
 
 @pytest.mark.timeout(600)
-def test_every_command_of_the_guide_says_what_stands_there(reader: Reader) -> None:
+def test_every_command_of_the_guide_prints_the_output_in_the_guide(reader: Reader) -> None:
     guide = GUIDE.read_text("utf-8")
     is_writing = bool(os.environ.get("DURAK_TEST_WRITE_GUIDE"))
     written, at, count = "", 0, 0

@@ -37,11 +37,11 @@ DECLINED = api.CORRECTION_DECISION_DECLINED
 OPEN, WAITING = api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PENDING
 UPHELD, REJECTED = api.DISPUTE_STATUS_UPHELD, api.DISPUTE_STATUS_REJECTED
 NO_END = 31_536_000
-"""Of the matches of the tests, which ended when they were drawn: a window that is still open."""
+"""A dispute window in seconds that is still open for the matches of the tests."""
 
 
 def played_out(**wanted: int) -> PlayedMatch:
-    """A match of two for coins, with a winner; times as the service would have them now."""
+    """Return a staked match of two players with a winner."""
     for seed in range(200):
         played = random_match(seed, **{"stake_coins": 100, "seats": 2, **wanted})
         if played.records[-1].event.finished.outcome == OUTCOME_PLAYED_OUT:
@@ -50,7 +50,7 @@ def played_out(**wanted: int) -> PlayedMatch:
 
 
 def players_of(played: PlayedMatch) -> list[str]:
-    """Who sits at the match at its end."""
+    """Return the players who have a seat when the match ends."""
     return [seat.player_id for seat in played.match.table.seats if seat and not seat.is_bot]
 
 
@@ -66,7 +66,7 @@ async def service(database: Database, tmp_path: Path) -> AsyncIterator[Service]:
 
 
 class Court:
-    """Everybody who has to do with disputes about one match."""
+    """The callers in disputes about one match."""
 
     def __init__(self, service: Service, match_id: UUID) -> None:
         self.service = service
@@ -140,7 +140,7 @@ def swap(coins: int) -> list[api.Correction]:
 # --- from a complaint to a ruling -----------------------------------------------------------------
 
 
-async def test_a_complaint_that_is_rejected(court: Court) -> None:
+async def test_a_complaint_is_rejected(court: Court) -> None:
     dispute = await court.open(version=9)
     assert (dispute.status, dispute.opened_by, dispute.version) == (OPEN, LOSER, 1)
     assert dispute.complaint.version == 9
@@ -157,7 +157,7 @@ async def test_a_complaint_that_is_rejected(court: Court) -> None:
     ]
 
 
-async def test_coins_are_put_right_by_auditor_and_operator_together(court: Court) -> None:
+async def test_coins_are_corrected_by_an_auditor_and_an_operator(court: Court) -> None:
     before = await court.coins(LOSER), await court.coins(WINNER)
     dispute = await court.open(payout=api.PayoutComplaint())
     ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(70))
@@ -185,7 +185,7 @@ async def test_coins_are_put_right_by_auditor_and_operator_together(court: Court
         assert (newest.dispute_id, newest.match_id) == (dispute.dispute_id, "")
 
 
-async def test_the_match_is_judged_as_before_after_a_correction(court: Court) -> None:
+async def test_a_correction_does_not_change_the_audit_of_the_match(court: Court) -> None:
     dispute = await court.open(payout=api.PayoutComplaint())
     await court.decide(await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(1)))
     [match] = await court.service.store.whole_matches.read([UUID(court.match_id)])
@@ -193,7 +193,7 @@ async def test_the_match_is_judged_as_before_after_a_correction(court: Court) ->
     assert report.ok, report.findings
 
 
-async def test_coins_that_are_gone_cannot_be_corrected(court: Court) -> None:
+async def test_a_correction_needs_enough_coins(court: Court) -> None:
     dispute = await court.open(payout=api.PayoutComplaint())
     ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(2**39))
     async with refused(REASON.ERROR_REASON_CORRECTION_NOT_COVERED):
@@ -211,7 +211,7 @@ async def test_coins_that_are_gone_cannot_be_corrected(court: Court) -> None:
         ["UPDATE dispute_events SET record = record || '\\x00'"],
     ],
 )
-async def test_corrections_are_held_against_the_rulings(
+async def test_the_ledger_check_compares_corrections_with_rulings(
     court: Court, database: Database, changes: list[str]
 ) -> None:
     dispute = await court.open(payout=api.PayoutComplaint())
@@ -235,7 +235,7 @@ async def test_corrections_are_held_against_the_rulings(
 # --- evidence -------------------------------------------------------------------------------------
 
 
-async def test_the_evidence_is_there_in_one_call(court: Court) -> None:
+async def test_an_auditor_gets_all_evidence_in_one_call(court: Court) -> None:
     version = next(record.version for record in PLAYED.records if record.event.HasField("defended"))
     dispute = await court.open(version=version)
     evidence = (await court.get(court.auditor, dispute)).evidence
@@ -256,7 +256,7 @@ async def test_the_evidence_is_there_in_one_call(court: Court) -> None:
 async def test_the_evidence_names_the_clause_that_a_forged_record_breaks(
     court: Court, database: Database
 ) -> None:
-    """Somebody with the database makes a defence beat with a card of another hand."""
+    """A change in the database makes a defence use a card of another hand."""
     record = next(one for one in PLAYED.records if one.event.HasField("defended"))
     forged = type(record)()
     forged.CopyFrom(record)
@@ -278,7 +278,7 @@ async def test_the_evidence_names_the_clause_that_a_forged_record_breaks(
     assert not evidence.HasField("after")  # no table follows from it
 
 
-async def test_the_evidence_of_a_payout_is_the_end_and_the_coins(
+async def test_the_evidence_of_a_payout_is_the_final_state_and_the_coins(
     court: Court, database: Database
 ) -> None:
     await execute(
@@ -302,7 +302,7 @@ async def test_the_evidence_of_a_payout_is_the_end_and_the_coins(
     assert (payout.player_id, payout.coins) == (WINNER, 160)
 
 
-async def test_an_illegal_play_of_a_tricky_table_is_shown_as_one(service: Service) -> None:
+async def test_an_illegal_play_at_a_tricky_table_is_marked(service: Service) -> None:
     played = next(
         played
         for played in (random_match(seed, tricky=1) for seed in range(300))
@@ -317,10 +317,10 @@ async def test_an_illegal_play_of_a_tricky_table_is_shown_as_one(service: Servic
     assert list(verdict.clauses) == [cheat.clause, "R11.1"]
 
 
-# --- who may --------------------------------------------------------------------------------------
+# --- access ---------------------------------------------------------------------------------------
 
 
-async def test_roles(court: Court) -> None:
+async def test_each_call_needs_its_role(court: Court) -> None:
     dispute = await court.open()
     denied = REASON.ERROR_REASON_ROLE_REQUIRED
     for who in (court.auditor, court.operator, court.caller(LOSER, "player", "auditor")):
@@ -334,7 +334,7 @@ async def test_roles(court: Court) -> None:
             await court.decide(dispute, who)
 
 
-async def test_a_dispute_is_its_players_own(court: Court) -> None:
+async def test_a_player_sees_only_own_disputes_and_no_evidence(court: Court) -> None:
     dispute = await court.open()
     for who in (court.winner, court.caller("clara", "player")):
         async with refused(REASON.ERROR_REASON_DISPUTE_NOT_FOUND):
@@ -344,7 +344,7 @@ async def test_a_dispute_is_its_players_own(court: Court) -> None:
     assert not (await court.get(court.operator, dispute)).HasField("evidence")
 
 
-async def test_who_sat_at_the_match_sees_no_evidence_and_decides_nothing(court: Court) -> None:
+async def test_a_player_of_the_match_sees_no_evidence_and_decides_nothing(court: Court) -> None:
     dispute = await court.open()
     own = REASON.ERROR_REASON_OWN_MATCH
     auditor = court.caller(WINNER, "auditor")
@@ -361,7 +361,7 @@ async def test_who_sat_at_the_match_sees_no_evidence_and_decides_nothing(court: 
         await court.decide(ruled, court.caller("olga", "operator"))
 
 
-async def test_refusals_to_open(court: Court) -> None:
+async def test_an_opening_is_refused_with_its_reason(court: Court) -> None:
     for fields, reason in (
         ({"version": 10_000}, REASON.ERROR_REASON_VERSION_BEYOND_HEAD),
         ({"match_id": str(uuid4())}, REASON.ERROR_REASON_MATCH_NOT_FOUND),
@@ -381,7 +381,7 @@ async def test_refusals_to_open(court: Court) -> None:
     await court.open(court.winner)
 
 
-async def test_many_at_once_find_no_more_room_than_one_after_the_other(court: Court) -> None:
+async def test_parallel_openings_respect_the_quota(court: Court) -> None:
     done = await asyncio.gather(*(court.open() for _ in range(20)), return_exceptions=True)
     opened = [one for one in done if isinstance(one, api.Dispute)]
     refusals = {reason_of(one) for one in done if isinstance(one, aio.AioRpcError)}
@@ -389,17 +389,17 @@ async def test_many_at_once_find_no_more_room_than_one_after_the_other(court: Co
     assert refusals == {REASON.ERROR_REASON_TOO_MANY_DISPUTES}
 
 
-async def test_after_the_set_time_it_is_too_late(database: Database, tmp_path: Path) -> None:
+async def test_a_dispute_after_the_window_is_refused(database: Database, tmp_path: Path) -> None:
     async with serving(database, tmp_path, dispute_window_seconds=1) as service:
         court = Court(service, await store_match(service.store, PLAYED))
         async with refused(REASON.ERROR_REASON_DISPUTE_TOO_LATE):
             await court.open()
 
 
-# --- once -----------------------------------------------------------------------------------------
+# --- idempotency and conflicts --------------------------------------------------------------------
 
 
-async def test_a_repeated_request_acts_once(court: Court) -> None:
+async def test_a_repeated_request_is_performed_once(court: Court) -> None:
     request_id = str(uuid4())
     dispute = await court.open(request_id=request_id)
     assert await court.open(request_id=request_id) == dispute
@@ -423,10 +423,10 @@ async def test_a_repeated_request_acts_once(court: Court) -> None:
         await court.rule(dispute, **{**ruling, "corrections": swap(6)})
     async with refused(reused):
         await court.decide(ruled, reason="something else", **decision)
-    assert await court.open(request_id=request_id) == dispute  # as it was then
+    assert await court.open(request_id=request_id) == dispute  # the state after the request
 
 
-async def test_of_many_rulings_at_once_one_stands(court: Court) -> None:
+async def test_one_of_many_parallel_rulings_succeeds(court: Court) -> None:
     dispute = await court.open()
     done = await asyncio.gather(
         *(court.rule(dispute, reason=f"ruling {number}") for number in range(6)),
@@ -440,13 +440,13 @@ async def test_of_many_rulings_at_once_one_stands(court: Court) -> None:
     assert (await court.get(court.loser, dispute)).dispute == ruled[0]
 
 
-async def test_a_ruling_on_a_state_that_has_changed_is_stale(court: Court) -> None:
+async def test_a_ruling_on_another_version_is_stale(court: Court) -> None:
     dispute = await court.open()
     async with refused(REASON.ERROR_REASON_STALE_VERSION):
         await court.rule(dispute, expected_version=2)
 
 
-async def test_a_dispute_that_was_edited_is_not_shown(court: Court, database: Database) -> None:
+async def test_a_changed_stream_is_reported_as_corrupt(court: Court, database: Database) -> None:
     dispute = await court.open()
     await execute(
         database.owner_dsn,
@@ -461,7 +461,7 @@ async def test_a_dispute_that_was_edited_is_not_shown(court: Court, database: Da
 
 
 async def listed(who: Caller, **filters: Any) -> list[str]:
-    """The ids on all pages of two."""
+    """Return the ids of a list, read in pages of two."""
     found: list[str] = []
     token = ""
     while True:
@@ -473,7 +473,7 @@ async def listed(who: Caller, **filters: Any) -> list[str]:
             return found
 
 
-async def test_lists_by_every_filter(court: Court) -> None:
+async def test_disputes_are_listed_by_every_filter(court: Court) -> None:
     mine = [await court.open() for _ in range(3)]
     theirs = [await court.open(court.winner) for _ in range(2)]
     await court.rule(mine[1])

@@ -1,4 +1,4 @@
-"""Audits of what stands in the database: honest matches pass, every coin included."""
+"""Audits of stored matches with every coin, one by one and in processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_staked_matches_pass_with_every_coin(store: EventStore) -> None:
     assert (await store.ledger.check()).holds
 
 
-async def test_entries_are_those_that_the_events_ask_for(store: EventStore) -> None:
+async def test_ledger_entries_are_those_that_the_events_demand(store: EventStore) -> None:
     for seed in SEEDS:
         played = random_match(seed, stake_coins=100)
         [match] = await store.whole_matches.read([await store_match(store, played)])
@@ -55,7 +55,7 @@ def without_id(entry: LedgerEntry) -> bytes:
     return other.SerializeToString()
 
 
-async def test_a_match_that_runs_passes_with_its_stakes_in_escrow(store: EventStore) -> None:
+async def test_a_running_match_passes_with_its_stakes_in_escrow(store: EventStore) -> None:
     played = random_match(3, stake_coins=100, seats=2)
     [match] = await store.whole_matches.read([await store_match(store, played, commands=3)])
     report = judge(match).report
@@ -75,7 +75,7 @@ async def test_a_match_that_runs_passes_with_its_stakes_in_escrow(store: EventSt
         ("UPDATE transfers SET version = version + 1000 WHERE kind = 5", {Kind.LEDGER}),
     ],
 )
-async def test_a_ledger_that_was_changed_is_found(
+async def test_a_changed_ledger_is_found(
     store: EventStore, database: Database, change: str, kinds: set[Kind]
 ) -> None:
     played = next(
@@ -90,7 +90,7 @@ async def test_a_ledger_that_was_changed_is_found(
     assert kinds <= {finding.kind for finding in report.findings}
 
 
-async def test_the_archive_reads_by_time_of_opening_each_once(store: EventStore) -> None:
+async def test_matches_are_read_once_each_in_the_order_of_their_opening(store: EventStore) -> None:
     ids = [await store_random(store, seed) for seed in range(60)]  # more than a page
     day = timedelta(days=1)
     pages = [page async for page in store.whole_matches.iterate_ids_opened(STARTED, STARTED + day)]
@@ -105,12 +105,12 @@ async def test_the_archive_reads_by_time_of_opening_each_once(store: EventStore)
     assert everything == sorted(ids)
 
 
-async def test_what_is_not_there_is_read_as_nothing(store: EventStore) -> None:
+async def test_a_missing_match_is_read_without_records(store: EventStore) -> None:
     missing = uuid4()
     assert await store.whole_matches.read([missing]) == [WholeMatch(missing, [], [])]
 
 
-async def test_processes_audit_pages_in_their_order(store: EventStore) -> None:
+async def test_results_come_in_the_order_of_the_pages(store: EventStore) -> None:
     ids = [await store_random(store, seed) for seed in range(12)]
 
     async def pages() -> AsyncIterator[list[WholeMatch]]:
@@ -125,7 +125,7 @@ async def test_processes_audit_pages_in_their_order(store: EventStore) -> None:
     assert all(one.report.ok for one in found)
 
 
-async def test_nobody_who_stops_listening_leaves_work_behind(store: EventStore) -> None:
+async def test_the_pool_ends_when_its_caller_stops_reading(store: EventStore) -> None:
     match_id = await store_random(store, 1)
 
     async def endless() -> AsyncIterator[list[WholeMatch]]:
@@ -159,17 +159,17 @@ asyncio.run(main())
 """
 
 
-def test_the_processes_end_with_one_that_is_killed() -> None:
+def test_the_processes_end_when_their_parent_is_killed() -> None:
     parent = subprocess.Popen([sys.executable, "-c", AUDIT], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     assert parent.stdout.readline() == "auditing\n"
     parent.kill()
-    # They have inherited its output: that ends when the last of them has.
+    # The processes inherit its output, which ends with the last of them.
     parent.communicate(timeout=60)
     assert parent.returncode == -signal.SIGKILL
 
 
-async def test_what_is_opened_meanwhile_does_not_prolong_a_verification(
+async def test_matches_opened_during_a_verification_are_left_out(
     store: EventStore, database: Database
 ) -> None:
     for seed in range(2):

@@ -1,12 +1,12 @@
-"""The Durak service over gRPC: the frame that every call passes, servicers, and command line.
+"""The Durak service over gRPC: the frame of every call, the features, and the command line.
 
-A call is received by `server`, passes `interceptor` (who calls: `auth`, may they: `roles`, not too
-often: `limits`), reaches a servicer that checks its `fields`, and is answered, or refused as the
-catalogue in `errors` says, in the language of the caller (`localisation`).
+`server` builds all parts. A call passes `rpc` (the caller's token, roles and limits) to the
+servicer of a feature, which checks the fields of the request in its `requests` and answers it. A
+failed call is answered by `rpc.errors`, in the language of the caller (`text.localisation`).
 """
 
 import os
 
-# The embedded Postgres is started as a process of its own. Forking for that needs none of gRPC's
-# handlers, which would halt its threads.
+# The embedded Postgres is started as another process. The fork for that needs none of gRPC's
+# handlers, which would stop its threads.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")

@@ -1,4 +1,4 @@
-"""Makes the read models anew from the log: the lobby, series and ratings (`durak rebuild`)."""
+"""Rebuilds the read models from the log: the lobby, series and ratings (`durak rebuild`)."""
 
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -12,11 +12,15 @@ from service.standings.scorekeeper import Scorekeeper
 from service.stored_records import read_records
 
 _BATCH_MATCHES: Final = 200
-"""Rows of the lobby written in one transaction."""
+"""Lobby rows written in one transaction."""
 
 
 class Rebuilt(NamedTuple):
-    """What was made anew: matches of the log, those counted, and those that cannot be read."""
+    """The result of a rebuild.
+
+    `matches` is the number of matches in the lobby, `counted` the number of ended matches in the
+    standings, `corrupt` the ids of matches whose log cannot be folded; they are left out.
+    """
 
     matches: int
     counted: int
@@ -24,9 +28,9 @@ class Rebuilt(NamedTuple):
 
 
 async def rebuild(store: EventStore, config: Config) -> Rebuilt:
-    """Make the read models anew, also while services run. Raises StoreError.
+    """Rebuild the read models, also while services run. Raises StoreError.
 
-    Until the last match is counted again, the standings lack those that are yet to come.
+    The standings are incomplete until the last ended match is counted again.
     """
     matches = 0
     corrupt: list[UUID] = []

@@ -1,1 +1,1 @@
-"""What acts without a player: the clock and the bots."""
+"""Acts in matches without a player: the clock and the bots."""

@@ -86,7 +86,7 @@ class BotRunner:
         except (Refused, StoreError) as error:
             # Some replica looks at the match again at its wake-up.
             _log.warning("bot stopped", match_id=match_id.hex(), error=str(error))
-        except Exception as error:  # noqa: BLE001 - as above; the fault is ours
+        except Exception as error:  # noqa: BLE001 - as above, but a fault of the service
             _log.error("bot stopped", match_id=match_id.hex(), exc_info=error)
         finally:
             del self._tasks[match_id]

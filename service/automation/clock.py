@@ -124,11 +124,15 @@ class Clock:
 
 
 def is_due(match: Match, now_us: int) -> bool:
-    """Whether the deadline of a match has passed at `now_us`."""
+    """Return whether the deadline of a match has passed at `now_us`."""
     deadline_us = match.deadline_us()
     return deadline_us is not None and deadline_us <= now_us
 
 
 def _log_failure(future: "asyncio.Future[None]") -> None:
-    if not future.cancelled() and (error := future.exception()) is not None:
+    if future.cancelled() or (error := future.exception()) is None:
+        return
+    if isinstance(error, Refused | StoreError):
         _log.warning("clock failed", error=type(error).__name__)
+    else:
+        _log.error("clock failed", exc_info=error)

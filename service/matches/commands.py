@@ -76,11 +76,11 @@ class Commands:
 
     def leave_match(self, request: api.LeaveMatchRequest, call: Call, prefix: str = "") -> Answer:
         """Give up the caller's seat."""
-        return self._perform(requests.leave_match(request, prefix), call, Leave())
+        return self._perform(requests.only_target(request, prefix), call, Leave())
 
     def cancel_table(self, request: api.CancelTableRequest, call: Call, prefix: str = "") -> Answer:
         """Close a table before the deal."""
-        return self._perform(requests.cancel_table(request, prefix), call, CancelTable())
+        return self._perform(requests.only_target(request, prefix), call, CancelTable())
 
     def play(self, request: api.PlayRequest, call: Call, prefix: str = "") -> Answer:
         """Make a move."""

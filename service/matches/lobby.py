@@ -17,7 +17,7 @@ _LISTED: Final = frozenset({"table_opened", "seat_taken", "seat_vacated", "dealt
 
 
 def changes_row(events: list[Event]) -> bool:
-    """Whether these events change what lists show: phase or seats."""
+    """Return whether these events change what lists show: phase or seats."""
     return not _LISTED.isdisjoint([event.WhichOneof("kind") for event in events])
 
 

@@ -1,4 +1,4 @@
-"""Records: made from the events of a command, and grouped by command again."""
+"""Records: made from the events of a command, and grouped by command."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -12,9 +12,9 @@ from service.matches.envelope import Envelope
 def records_of(
     match: Match, envelope: Envelope, events: Sequence[Event], now_us: int
 ) -> list[Record]:
-    """The records of one command's events, right after the state that it was decided on.
+    """Return the records of a command's events, to follow the match that it was decided on.
 
-    `now_us` is in microseconds since the epoch, and not earlier than the record before.
+    `now_us` is in microseconds since the epoch, and not earlier than the last record.
     """
     common = Record()
     common.match_id = envelope.match_id
@@ -34,13 +34,13 @@ def records_of(
 
 
 def by_command(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """The records in groups, one for each command that made them."""
+    """Yield the records in groups, one for each command."""
     for _, group in groupby(records, key=_command_of):
         yield list(group)
 
 
 def _command_of(record: Record) -> tuple[int, str, bytes, int, int]:
-    # Bots and the clock have no request id. Two of their commands have the same time only where the
-    # system's clock stood still or went back, and then watchers miss a view in between, no event.
+    # Commands of bots and the clock have no request id. Two of them have the same time only if the
+    # system's clock stopped or went back. Then watches miss the view in between, but no event.
     time = record.event_time
     return record.actor_kind, record.actor_id, record.request_id, time.seconds, time.nanos

@@ -1,11 +1,14 @@
-"""Check the fields of MatchService's requests. See `service.rpc.validation`."""
+"""Checks the fields of MatchService's requests. See `service.rpc.validation`.
 
+Each function raises Refused MALFORMED_FIELD with every faulty field. `prefix` goes before the field
+paths: on a session it is the name of the request.
+"""
+
+from domain.match.deal import CLIENT_SEED_BYTES_MAX
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Phase
 from service.rpc.validation import SEATS_MAX, Faults, Target, check_move, check_settings
-
-CLIENT_SEED_BYTES_MAX = 64
 
 _BOT_LEVELS = frozenset(BotLevel.values()) - {0}
 _PHASES = frozenset(Phase.values())
@@ -20,7 +23,7 @@ _Targeted = (
 
 
 def open_table(request: api.OpenTableRequest, prefix: str = "") -> bytes:
-    """The request id."""
+    """Return the request id."""
     faults = Faults(prefix)
     request_id = faults.uuid("request_id", request.request_id)
     if request.HasField("settings"):
@@ -34,7 +37,7 @@ def open_table(request: api.OpenTableRequest, prefix: str = "") -> bytes:
 
 
 def take_seat(request: api.TakeSeatRequest, prefix: str = "") -> Target:
-    """The target; `seat` and `client_seed` are checked."""
+    """Return the target; checks `seat` and `client_seed` too."""
     faults = Faults(prefix)
     target = _target(faults, request)
     faults.at_most("seat", request.seat, SEATS_MAX - 1)
@@ -44,7 +47,7 @@ def take_seat(request: api.TakeSeatRequest, prefix: str = "") -> Target:
 
 
 def seat_bot(request: api.SeatBotRequest, prefix: str = "") -> Target:
-    """The target; `seat` and `level` are checked."""
+    """Return the target; checks `seat` and `level` too."""
     faults = Faults(prefix)
     target = _target(faults, request)
     faults.at_most("seat", request.seat, SEATS_MAX - 1)
@@ -53,24 +56,8 @@ def seat_bot(request: api.SeatBotRequest, prefix: str = "") -> Target:
     return target
 
 
-def leave_match(request: api.LeaveMatchRequest, prefix: str = "") -> Target:
-    """The target."""
-    faults = Faults(prefix)
-    target = _target(faults, request)
-    faults.check()
-    return target
-
-
-def cancel_table(request: api.CancelTableRequest, prefix: str = "") -> Target:
-    """The target."""
-    faults = Faults(prefix)
-    target = _target(faults, request)
-    faults.check()
-    return target
-
-
 def play(request: api.PlayRequest, prefix: str = "") -> Target:
-    """The target; the move is one of the kinds, with cards that exist."""
+    """Return the target; checks that the move has a kind and cards that exist."""
     faults = Faults(prefix)
     target = _target(faults, request)
     check_move(faults, request.move)
@@ -78,8 +65,18 @@ def play(request: api.PlayRequest, prefix: str = "") -> Target:
     return target
 
 
+def only_target(
+    request: api.LeaveMatchRequest | api.CancelTableRequest, prefix: str = ""
+) -> Target:
+    """Return the target of a request without further fields."""
+    faults = Faults(prefix)
+    target = _target(faults, request)
+    faults.check()
+    return target
+
+
 def rematch(request: api.RematchRequest, prefix: str = "") -> Target:
-    """The target, without an expected version; `client_seed` is checked."""
+    """Return the target, without an expected version; checks `client_seed` too."""
     faults = Faults(prefix)
     target = Target(
         faults.uuid("match_id", request.match_id),
@@ -91,33 +88,25 @@ def rematch(request: api.RematchRequest, prefix: str = "") -> Target:
     return target
 
 
-def get_match(request: api.GetMatchRequest) -> bytes:
-    """The match id."""
+def match_id(request: api.GetMatchRequest | api.ReviewMatchRequest) -> bytes:
+    """Return the match id."""
     faults = Faults()
-    match_id = faults.uuid("match_id", request.match_id)
+    found = faults.uuid("match_id", request.match_id)
     faults.check()
-    return match_id
+    return found
 
 
-def review_match(request: api.ReviewMatchRequest) -> bytes:
-    """The match id."""
+def watch_match(request: api.WatchMatchRequest) -> bytes:
+    """Return the match id; checks `after_version` too."""
     faults = Faults()
-    match_id = faults.uuid("match_id", request.match_id)
-    faults.check()
-    return match_id
-
-
-def watch_match(request: api.WatchMatchRequest, prefix: str = "") -> bytes:
-    """The match id."""
-    faults = Faults(prefix)
-    match_id = faults.uuid("match_id", request.match_id)
+    found = faults.uuid("match_id", request.match_id)
     faults.not_negative("after_version", request.after_version)
     faults.check()
-    return match_id
+    return found
 
 
 def list_matches(request: api.ListMatchesRequest) -> int:
-    """Check the fields; return the size of the page."""
+    """Return the size of the page; checks `phase` too."""
     faults = Faults()
     faults.known("phase", request.phase, _PHASES)
     size = faults.page(request)
@@ -125,22 +114,21 @@ def list_matches(request: api.ListMatchesRequest) -> int:
     return size
 
 
-def session_watch(request: api.SessionWatch) -> tuple[bytes, bytes]:
-    """The request id and the match id."""
+def session_watch(request: api.SessionWatch) -> bytes:
+    """Return the match id; checks the request id and `after_version` too."""
     faults = Faults("watch.")
-    request_id = faults.uuid("request_id", request.request_id)
-    match_id = faults.uuid("watch.match_id", request.watch.match_id)
+    faults.uuid("request_id", request.request_id)
+    found = faults.uuid("watch.match_id", request.watch.match_id)
     faults.not_negative("watch.after_version", request.watch.after_version)
     faults.check()
-    return request_id, match_id
+    return found
 
 
-def session_unwatch(request: api.SessionUnwatch) -> bytes:
-    """The request id of the watch."""
+def session_unwatch(request: api.SessionUnwatch) -> None:
+    """Check the request id of the watch."""
     faults = Faults("unwatch.")
-    request_id = faults.uuid("request_id", request.request_id)
+    faults.uuid("request_id", request.request_id)
     faults.check()
-    return request_id
 
 
 def _target(faults: Faults, request: _Targeted) -> Target:

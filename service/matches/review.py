@@ -1,4 +1,4 @@
-"""Reviews of matches that are over: who may have one, and how much computing it may take."""
+"""Reviews of ended matches: which callers may have one, and how much computing it may take."""
 
 import time
 from typing import Final
@@ -37,7 +37,7 @@ class Reviews:
         self._callers: set[str] = set()
 
     async def review(self, match_id: bytes, caller: Caller) -> list[api.ReviewedMove]:
-        """The moves of a match (its id: 16 bytes) that can be judged, as they were made.
+        """Return the moves of a match (its id: 16 bytes) that can be judged, in order.
 
         Raises Refused MATCH_NOT_FOUND, NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED or DRAINING, and
         PoolBrokenError.
@@ -69,15 +69,15 @@ class Reviews:
 
     async def _judge(self, records: list[bytes]) -> list[api.ReviewedMove]:
         config = self._matches.context.config
-        end = time.monotonic() + config.review_seconds_max
+        deadline = time.monotonic() + config.review_seconds_max
         found = await self._workers.run(config.review_seconds_max, find_endings, records)
         judged = []
-        # The last moves come first: they are the easiest, and every one of them shall be decided.
+        # The last moves come first: they are the easiest, so all of them are decided in time.
         for played in reversed(found):
-            left = end - time.monotonic()
+            left_seconds = deadline - time.monotonic()
             try:
                 verdict = await self._workers.run(
-                    left, judge_move, played, config.review_positions_max
+                    left_seconds, judge_move, played, config.review_positions_max
                 )
             except TaskTimeoutError:
                 verdict = MoveReview()

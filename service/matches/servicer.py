@@ -1,4 +1,4 @@
-"""MatchService: the calls of the contract, each a line to the part that does the work."""
+"""MatchService: passes each call of the contract to the part that does the work."""
 
 from collections.abc import AsyncIterator
 from functools import partial
@@ -23,7 +23,7 @@ from service.rpc.limits import Limits
 
 
 class MatchService(api_grpc.MatchServiceServicer):
-    """The servicer. Whatever it raises, the interceptor turns into a status."""
+    """The servicer. The interceptor turns what it raises into a status."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class MatchService(api_grpc.MatchServiceServicer):
         limits: Limits,
         failed_calls: FailedCalls,
     ) -> None:
-        """Serve these matches; see engine.py."""
+        """Serve these matches; `service.server` connects the parts."""
         self._matches = matches
         self._commands = commands
         self._reviews = reviews
@@ -55,7 +55,7 @@ class MatchService(api_grpc.MatchServiceServicer):
         return api.TakeSeatResponse(view=view)
 
     async def SeatBot(self, request: api.SeatBotRequest, context: Context) -> api.SeatBotResponse:
-        """Sit a bot down."""
+        """Seat a bot."""
         view = await self._commands.seat_bot(request, current_call())
         return api.SeatBotResponse(view=view)
 
@@ -89,7 +89,7 @@ class MatchService(api_grpc.MatchServiceServicer):
         self, request: api.GetMatchRequest, context: Context
     ) -> api.GetMatchResponse:
         """Return the table as the caller sees it, in the newest state of the log."""
-        live = self._matches.get(requests.get_match(request))
+        live = self._matches.get(requests.match_id(request))
         player_id = current_call().caller.subject
         return api.GetMatchResponse(view=await live.submit(partial(live.view, player_id)))
 
@@ -103,15 +103,15 @@ class MatchService(api_grpc.MatchServiceServicer):
     async def ReviewMatch(
         self, request: api.ReviewMatchRequest, context: Context
     ) -> api.ReviewMatchResponse:
-        """Judge the moves of a match that is over."""
-        match_id = requests.review_match(request)
+        """Judge the moves of an ended match."""
+        match_id = requests.match_id(request)
         moves = await self._reviews.review(match_id, current_call().caller)
         return api.ReviewMatchResponse(moves=moves)
 
-    async def WatchMatch(  # type: ignore[override] # as the streams of grpc.aio may be written
+    async def WatchMatch(  # type: ignore[override] # grpc.aio also allows streams that write to the context
         self, request: api.WatchMatchRequest, context: Context
     ) -> None:
-        """Send the events of a match, those to come included, already serialized."""
+        """Send the events of a match, past and future, already serialized."""
         match_id = requests.watch_match(request)
         watch = Watch(
             self._matches,
@@ -126,7 +126,7 @@ class MatchService(api_grpc.MatchServiceServicer):
     async def PlaySession(  # type: ignore[override]
         self, request_iterator: AsyncIterator[bytes], context: Context
     ) -> None:
-        """Commands and watches on one stream, both ways serialized."""
+        """Take commands and watches on one stream. Messages are serialized in both directions."""
         call = current_call()
         session = Session(self._commands, self._matches, self._limits, self._failed_calls, call)
         await _open(context)
@@ -134,13 +134,13 @@ class MatchService(api_grpc.MatchServiceServicer):
 
 
 async def _open(context: Context) -> None:
-    # With the first message instead, a stream that is cut off while that message waits for its
-    # reader could not be given a status any more.
+    # gRPC would otherwise send the metadata with the first message. A stream that is cut off while
+    # its first message waits for the reader could then not be given a status.
     await context.send_initial_metadata(())
 
 
 def add_to_server(servicer: MatchService, server: aio.Server) -> None:
-    """Register the servicer: as the generated function does, but for the bytes of the streams."""
+    """Register the servicer like the generated function, but let the streams carry bytes."""
     service = DESCRIPTOR.services_by_name["MatchService"]
     handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for method in service.methods:

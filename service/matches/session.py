@@ -187,7 +187,7 @@ class Session:
     # --- watches --------------------------------------------------------------------------------
 
     def _watch(self, request: SessionWatch) -> None:
-        _, match_id = requests.session_watch(request)
+        match_id = requests.session_watch(request)
         request_id = request.request_id
         if request_id in self._open:
             raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)

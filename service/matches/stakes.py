@@ -1,4 +1,4 @@
-"""Stakes (R12): which coins move with the events of a command, in the same transaction."""
+"""Stakes (R12): the coins that move with the events of a command, in the same transaction."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ from service.rpc.errors import Refused, refuse
 
 
 def coin_moves(before: Match, after: Match, events: Sequence[Event]) -> list[CoinMove]:
-    """What the events between two states of a match do to the coins; nothing at a free table.
+    """Return the coin moves of the events between two states of a match; none at a free table.
 
-    Sitting down takes the stake (R12.2), giving the seat up returns it, and the end, whatever
-    caused it, pays out the shares that `finished` names (R12.3 to R12.6).
+    Sitting down takes the stake (R12.2), giving the seat up returns it, and the end of the match
+    pays out the shares in `finished` (R12.3 to R12.6).
     """
     stake = after.table.settings.stake_coins
     if not stake:
@@ -29,7 +29,7 @@ def coin_moves(before: Match, after: Match, events: Sequence[Event]) -> list[Coi
                 moves.append(TakeStake(event.seat_taken.player_id, stake))
             case "seat_vacated":
                 moves.append(ReturnStake(_player(before.table, event.seat_vacated.seat)))
-            case "finished" if event.finished.results:  # nobody sat: there is no bank
+            case "finished" if event.finished.results:  # without a taken seat there is no bank
                 moves.append(Settle(_shares(after.table, event.finished)))
     return moves
 
@@ -39,7 +39,7 @@ def _shares(table: Table, finished: Finished) -> dict[str, int]:
 
 
 def _player(table: Table, number: int) -> str:
-    """Who sits on a taken seat: a person, since bots do not sit at staked tables (R12.7)."""
+    """Return the player on a taken seat. Bots do not sit at staked tables (R12.7)."""
     seat = table.seats[number]
     assert seat is not None
     assert not seat.is_bot
@@ -47,14 +47,14 @@ def _player(table: Table, number: int) -> str:
 
 
 async def open_accounts(ledger: Ledger, moves: Sequence[CoinMove], config: Config) -> None:
-    """Give everybody who sits down at a staked table for the first time their opening balance."""
+    """Give the opening balance to each player who takes a stake for the first time."""
     for move in moves:
         if isinstance(move, TakeStake):
             await ledger.open_account(move.player, config.opening_balance_coins)
 
 
 def too_few_coins(error: InsufficientCoins) -> Refused:
-    """What the player is told whose balance is below the stake (R12.2)."""
+    """Return the refusal for a balance below the stake (R12.2)."""
     return refuse(
         reasons.ERROR_REASON_INSUFFICIENT_COINS,
         clause="R12.2",

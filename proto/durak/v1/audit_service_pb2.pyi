@@ -33,19 +33,19 @@ class _FindingSeverityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Findi
     FINDING_SEVERITY_UNSPECIFIED: _FindingSeverity.ValueType  # 0
     """Never sent."""
     FINDING_SEVERITY_FAULT: _FindingSeverity.ValueType  # 1
-    """The log, the coins or the proof are not what they must be."""
+    """The log, the coins or the proof are wrong."""
     FINDING_SEVERITY_NOTE: _FindingSeverity.ValueType  # 2
-    """Worth seeing, and allowed."""
+    """Allowed, but worth a look."""
 
 class FindingSeverity(_FindingSeverity, metaclass=_FindingSeverityEnumTypeWrapper):
-    """How much a finding weighs."""
+    """The weight of a finding."""
 
 FINDING_SEVERITY_UNSPECIFIED: FindingSeverity.ValueType  # 0
 """Never sent."""
 FINDING_SEVERITY_FAULT: FindingSeverity.ValueType  # 1
-"""The log, the coins or the proof are not what they must be."""
+"""The log, the coins or the proof are wrong."""
 FINDING_SEVERITY_NOTE: FindingSeverity.ValueType  # 2
-"""Worth seeing, and allowed."""
+"""Allowed, but worth a look."""
 Global___FindingSeverity: _TypeAlias = FindingSeverity  # noqa: Y015
 
 class _FindingKind:
@@ -57,39 +57,48 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     FINDING_KIND_UNSPECIFIED: _FindingKind.ValueType  # 0
     """Never sent. Treat an unknown kind by its severity."""
     FINDING_KIND_UNREADABLE: _FindingKind.ValueType  # 1
-    """Bytes that are no record."""
+    """The bytes and their order.
+
+    Bytes that are not a valid record.
+    """
     FINDING_KIND_UNKNOWN_CONTENT: _FindingKind.ValueType  # 2
-    """Fields or events that this auditor does not know."""
+    """Fields or events that this version of the audit does not know."""
     FINDING_KIND_CHAIN: _FindingKind.ValueType  # 3
-    """A hash that does not follow from the record and the hash before."""
+    """A hash that does not follow from the record and the previous hash."""
     FINDING_KIND_MATCH_ID: _FindingKind.ValueType  # 4
     """A record of another match."""
     FINDING_KIND_VERSION: _FindingKind.ValueType  # 5
     """Records missing, repeated or out of order."""
     FINDING_KIND_TIME: _FindingKind.ValueType  # 6
-    """A time before that of the record before."""
+    """A time before that of the previous record."""
     FINDING_KIND_ACTOR: _FindingKind.ValueType  # 7
-    """Not the one whose deed it is."""
+    """The wrong actor for the event."""
     FINDING_KIND_REQUEST: _FindingKind.ValueType  # 8
-    """A request id missing, or used before."""
+    """A request id that is missing or was used before."""
     FINDING_KIND_OPENING: _FindingKind.ValueType  # 9
-    """A log that does not begin with an opened table."""
+    """The table and the deal.
+
+    A log that does not start with an opened table.
+    """
     FINDING_KIND_SETTINGS: _FindingKind.ValueType  # 10
     """Settings that no table can have (R2)."""
     FINDING_KIND_RULES_VERSION: _FindingKind.ValueType  # 11
-    """Rules that this auditor does not judge by."""
+    """A version of the rules that this version of the audit does not know."""
     FINDING_KIND_SEED: _FindingKind.ValueType  # 12
-    """A seed that is not the promised one."""
+    """A seed that does not match its commitment."""
     FINDING_KIND_SEATING: _FindingKind.ValueType  # 13
-    """Somebody on a seat that was not free, or twice at the table."""
+    """A player on a seat that was not free, or twice at the table."""
     FINDING_KIND_SHUFFLE: _FindingKind.ValueType  # 14
     """Hands, stock or trump card that do not follow from the seeds."""
     FINDING_KIND_FIRST_ATTACKER: _FindingKind.ValueType  # 15
-    """Another seat leads than R3.4 says."""
+    """Another seat leads than R3.4 requires."""
     FINDING_KIND_OUT_OF_PLAY: _FindingKind.ValueType  # 16
-    """A move by a seat that is out, or before the deal."""
+    """Moves.
+
+    A move by a seat that is out, or before the deal.
+    """
     FINDING_KIND_OUT_OF_TURN: _FindingKind.ValueType  # 17
-    """A move by a seat whose part it is not."""
+    """A move by a seat in the wrong role."""
     FINDING_KIND_CARD_NOT_HELD: _FindingKind.ValueType  # 18
     """A card that the seat does not hold."""
     FINDING_KIND_CAP: _FindingKind.ValueType  # 19
@@ -97,65 +106,83 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     FINDING_KIND_RANK: _FindingKind.ValueType  # 20
     """A rank that is not on the table (R5.1)."""
     FINDING_KIND_TARGET: _FindingKind.ValueType  # 21
-    """A card beaten that is not there, or twice."""
+    """The beaten card is not on the table or is already beaten."""
     FINDING_KIND_BEAT: _FindingKind.ValueType  # 22
     """A card that does not beat the other (R1.3)."""
     FINDING_KIND_TRANSFER: _FindingKind.ValueType  # 23
-    """A transfer against R6."""
+    """A transfer that R6 does not allow."""
     FINDING_KIND_TAKE: _FindingKind.ValueType  # 24
-    """"take" where nothing is unbeaten, or twice."""
+    """"take" without an unbeaten card, or twice."""
     FINDING_KIND_PASS: _FindingKind.ValueType  # 25
-    """A pass by who cannot."""
+    """A pass by a seat that cannot pass."""
     FINDING_KIND_CHALLENGE: _FindingKind.ValueType  # 26
-    """A challenge where there is none, or of what cannot be challenged."""
+    """A challenge at a table that is not tricky, or of a play that cannot be challenged."""
     FINDING_KIND_VERDICT: _FindingKind.ValueType  # 27
     """A challenge decided against the rules (R11.4)."""
     FINDING_KIND_MISSING: _FindingKind.ValueType  # 28
-    """What must follow is not there."""
+    """Consequences.
+
+    A required consequence is missing.
+    """
     FINDING_KIND_UNEXPECTED: _FindingKind.ValueType  # 29
-    """What does not follow is there."""
+    """An event that does not follow from the rules."""
     FINDING_KIND_DISCARDED: _FindingKind.ValueType  # 30
-    """Other cards in the discard pile than lay on the table."""
+    """Other cards in the discard pile than were on the table."""
     FINDING_KIND_TOOK: _FindingKind.ValueType  # 31
-    """Other cards, or another seat, than R7.2 and R11.4 say."""
+    """Other cards, or another seat, than R7.2 and R11.4 require."""
     FINDING_KIND_DREW: _FindingKind.ValueType  # 32
-    """Other cards, or in another order, than R8 says."""
+    """Other cards, or another order, than R8 requires."""
     FINDING_KIND_WENT_OUT: _FindingKind.ValueType  # 33
-    """Other seats, or another place, than R9 says."""
+    """Other seats, or another place, than R9 requires."""
     FINDING_KIND_TIMEOUT: _FindingKind.ValueType  # 34
-    """A timeout of a seat that is not on the clock, or too early."""
+    """The clock and leaving.
+
+    A timeout of a seat that is not on the clock, or too early.
+    """
     FINDING_KIND_SERVER_ACT: _FindingKind.ValueType  # 35
-    """Another act for a seat whose time ran out than R10.2 says."""
+    """Another action after a timeout than R10.2 requires."""
     FINDING_KIND_LEFT: _FindingKind.ValueType  # 36
-    """Leaving without cause."""
+    """Leaving without a cause."""
     FINDING_KIND_LATE_MOVE: _FindingKind.ValueType  # 37
-    """Note: a move after its deadline, which the server took before it acted."""
+    """Note: a move after its deadline, accepted before the server acted."""
     FINDING_KIND_OUTCOME: _FindingKind.ValueType  # 38
-    """Another end than R9 says."""
+    """The result.
+
+    Another outcome than R9 requires.
+    """
     FINDING_KIND_PLACE: _FindingKind.ValueType  # 39
-    """Another place."""
+    """A wrong place."""
     FINDING_KIND_SHARE: _FindingKind.ValueType  # 40
-    """Another share (R12)."""
+    """A wrong share (R12)."""
     FINDING_KIND_UNFINISHED: _FindingKind.ValueType  # 41
     """A proof for a match that has not ended; note: the log ends before the match."""
     FINDING_KIND_STAKE: _FindingKind.ValueType  # 42
-    """A stake that was not taken, or not rightly."""
+    """The coins.
+
+    A stake that is missing or wrong.
+    """
     FINDING_KIND_REFUND: _FindingKind.ValueType  # 43
-    """The same of what is given back for a seat."""
+    """A refund for a seat that is missing or wrong."""
     FINDING_KIND_PAYOUT: _FindingKind.ValueType  # 44
-    """The same of what is paid at the end."""
+    """A payout at the end that is missing or wrong."""
     FINDING_KIND_ESCROW: _FindingKind.ValueType  # 45
-    """Coins left with the match, or more than there were."""
+    """Coins that are left in the escrow, or more coins paid than it had."""
     FINDING_KIND_LEDGER: _FindingKind.ValueType  # 46
-    """Entries that do not go with each other or with their event."""
+    """Entries that do not match each other or their event."""
     FINDING_KIND_FORMAT: _FindingKind.ValueType  # 47
-    """Not a transcript, or not in its canonical bytes."""
+    """The proof.
+
+    Not a transcript, or not the canonical bytes.
+    """
     FINDING_KIND_CHECKPOINT: _FindingKind.ValueType  # 48
-    """Not signed by the key that you gave."""
+    """Not signed by the given key."""
     FINDING_KIND_INCLUSION: _FindingKind.ValueType  # 49
-    """Not the match that the tree has."""
+    """Not the match in the tree."""
     FINDING_KIND_TOO_MANY: _FindingKind.ValueType  # 50
-    """More than 200 findings; the rest is left out."""
+    """The audit.
+
+    More than 200 findings; the rest is omitted.
+    """
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """The kind of a finding."""
@@ -163,39 +190,48 @@ class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
 FINDING_KIND_UNSPECIFIED: FindingKind.ValueType  # 0
 """Never sent. Treat an unknown kind by its severity."""
 FINDING_KIND_UNREADABLE: FindingKind.ValueType  # 1
-"""Bytes that are no record."""
+"""The bytes and their order.
+
+Bytes that are not a valid record.
+"""
 FINDING_KIND_UNKNOWN_CONTENT: FindingKind.ValueType  # 2
-"""Fields or events that this auditor does not know."""
+"""Fields or events that this version of the audit does not know."""
 FINDING_KIND_CHAIN: FindingKind.ValueType  # 3
-"""A hash that does not follow from the record and the hash before."""
+"""A hash that does not follow from the record and the previous hash."""
 FINDING_KIND_MATCH_ID: FindingKind.ValueType  # 4
 """A record of another match."""
 FINDING_KIND_VERSION: FindingKind.ValueType  # 5
 """Records missing, repeated or out of order."""
 FINDING_KIND_TIME: FindingKind.ValueType  # 6
-"""A time before that of the record before."""
+"""A time before that of the previous record."""
 FINDING_KIND_ACTOR: FindingKind.ValueType  # 7
-"""Not the one whose deed it is."""
+"""The wrong actor for the event."""
 FINDING_KIND_REQUEST: FindingKind.ValueType  # 8
-"""A request id missing, or used before."""
+"""A request id that is missing or was used before."""
 FINDING_KIND_OPENING: FindingKind.ValueType  # 9
-"""A log that does not begin with an opened table."""
+"""The table and the deal.
+
+A log that does not start with an opened table.
+"""
 FINDING_KIND_SETTINGS: FindingKind.ValueType  # 10
 """Settings that no table can have (R2)."""
 FINDING_KIND_RULES_VERSION: FindingKind.ValueType  # 11
-"""Rules that this auditor does not judge by."""
+"""A version of the rules that this version of the audit does not know."""
 FINDING_KIND_SEED: FindingKind.ValueType  # 12
-"""A seed that is not the promised one."""
+"""A seed that does not match its commitment."""
 FINDING_KIND_SEATING: FindingKind.ValueType  # 13
-"""Somebody on a seat that was not free, or twice at the table."""
+"""A player on a seat that was not free, or twice at the table."""
 FINDING_KIND_SHUFFLE: FindingKind.ValueType  # 14
 """Hands, stock or trump card that do not follow from the seeds."""
 FINDING_KIND_FIRST_ATTACKER: FindingKind.ValueType  # 15
-"""Another seat leads than R3.4 says."""
+"""Another seat leads than R3.4 requires."""
 FINDING_KIND_OUT_OF_PLAY: FindingKind.ValueType  # 16
-"""A move by a seat that is out, or before the deal."""
+"""Moves.
+
+A move by a seat that is out, or before the deal.
+"""
 FINDING_KIND_OUT_OF_TURN: FindingKind.ValueType  # 17
-"""A move by a seat whose part it is not."""
+"""A move by a seat in the wrong role."""
 FINDING_KIND_CARD_NOT_HELD: FindingKind.ValueType  # 18
 """A card that the seat does not hold."""
 FINDING_KIND_CAP: FindingKind.ValueType  # 19
@@ -203,70 +239,88 @@ FINDING_KIND_CAP: FindingKind.ValueType  # 19
 FINDING_KIND_RANK: FindingKind.ValueType  # 20
 """A rank that is not on the table (R5.1)."""
 FINDING_KIND_TARGET: FindingKind.ValueType  # 21
-"""A card beaten that is not there, or twice."""
+"""The beaten card is not on the table or is already beaten."""
 FINDING_KIND_BEAT: FindingKind.ValueType  # 22
 """A card that does not beat the other (R1.3)."""
 FINDING_KIND_TRANSFER: FindingKind.ValueType  # 23
-"""A transfer against R6."""
+"""A transfer that R6 does not allow."""
 FINDING_KIND_TAKE: FindingKind.ValueType  # 24
-""""take" where nothing is unbeaten, or twice."""
+""""take" without an unbeaten card, or twice."""
 FINDING_KIND_PASS: FindingKind.ValueType  # 25
-"""A pass by who cannot."""
+"""A pass by a seat that cannot pass."""
 FINDING_KIND_CHALLENGE: FindingKind.ValueType  # 26
-"""A challenge where there is none, or of what cannot be challenged."""
+"""A challenge at a table that is not tricky, or of a play that cannot be challenged."""
 FINDING_KIND_VERDICT: FindingKind.ValueType  # 27
 """A challenge decided against the rules (R11.4)."""
 FINDING_KIND_MISSING: FindingKind.ValueType  # 28
-"""What must follow is not there."""
+"""Consequences.
+
+A required consequence is missing.
+"""
 FINDING_KIND_UNEXPECTED: FindingKind.ValueType  # 29
-"""What does not follow is there."""
+"""An event that does not follow from the rules."""
 FINDING_KIND_DISCARDED: FindingKind.ValueType  # 30
-"""Other cards in the discard pile than lay on the table."""
+"""Other cards in the discard pile than were on the table."""
 FINDING_KIND_TOOK: FindingKind.ValueType  # 31
-"""Other cards, or another seat, than R7.2 and R11.4 say."""
+"""Other cards, or another seat, than R7.2 and R11.4 require."""
 FINDING_KIND_DREW: FindingKind.ValueType  # 32
-"""Other cards, or in another order, than R8 says."""
+"""Other cards, or another order, than R8 requires."""
 FINDING_KIND_WENT_OUT: FindingKind.ValueType  # 33
-"""Other seats, or another place, than R9 says."""
+"""Other seats, or another place, than R9 requires."""
 FINDING_KIND_TIMEOUT: FindingKind.ValueType  # 34
-"""A timeout of a seat that is not on the clock, or too early."""
+"""The clock and leaving.
+
+A timeout of a seat that is not on the clock, or too early.
+"""
 FINDING_KIND_SERVER_ACT: FindingKind.ValueType  # 35
-"""Another act for a seat whose time ran out than R10.2 says."""
+"""Another action after a timeout than R10.2 requires."""
 FINDING_KIND_LEFT: FindingKind.ValueType  # 36
-"""Leaving without cause."""
+"""Leaving without a cause."""
 FINDING_KIND_LATE_MOVE: FindingKind.ValueType  # 37
-"""Note: a move after its deadline, which the server took before it acted."""
+"""Note: a move after its deadline, accepted before the server acted."""
 FINDING_KIND_OUTCOME: FindingKind.ValueType  # 38
-"""Another end than R9 says."""
+"""The result.
+
+Another outcome than R9 requires.
+"""
 FINDING_KIND_PLACE: FindingKind.ValueType  # 39
-"""Another place."""
+"""A wrong place."""
 FINDING_KIND_SHARE: FindingKind.ValueType  # 40
-"""Another share (R12)."""
+"""A wrong share (R12)."""
 FINDING_KIND_UNFINISHED: FindingKind.ValueType  # 41
 """A proof for a match that has not ended; note: the log ends before the match."""
 FINDING_KIND_STAKE: FindingKind.ValueType  # 42
-"""A stake that was not taken, or not rightly."""
+"""The coins.
+
+A stake that is missing or wrong.
+"""
 FINDING_KIND_REFUND: FindingKind.ValueType  # 43
-"""The same of what is given back for a seat."""
+"""A refund for a seat that is missing or wrong."""
 FINDING_KIND_PAYOUT: FindingKind.ValueType  # 44
-"""The same of what is paid at the end."""
+"""A payout at the end that is missing or wrong."""
 FINDING_KIND_ESCROW: FindingKind.ValueType  # 45
-"""Coins left with the match, or more than there were."""
+"""Coins that are left in the escrow, or more coins paid than it had."""
 FINDING_KIND_LEDGER: FindingKind.ValueType  # 46
-"""Entries that do not go with each other or with their event."""
+"""Entries that do not match each other or their event."""
 FINDING_KIND_FORMAT: FindingKind.ValueType  # 47
-"""Not a transcript, or not in its canonical bytes."""
+"""The proof.
+
+Not a transcript, or not the canonical bytes.
+"""
 FINDING_KIND_CHECKPOINT: FindingKind.ValueType  # 48
-"""Not signed by the key that you gave."""
+"""Not signed by the given key."""
 FINDING_KIND_INCLUSION: FindingKind.ValueType  # 49
-"""Not the match that the tree has."""
+"""Not the match in the tree."""
 FINDING_KIND_TOO_MANY: FindingKind.ValueType  # 50
-"""More than 200 findings; the rest is left out."""
+"""The audit.
+
+More than 200 findings; the rest is omitted.
+"""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 
 @_typing.final
 class ReadEventsRequest(_message.Message):
-    """Asks for records."""
+    """The request of ReadEvents."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -275,13 +329,12 @@ class ReadEventsRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
-    """The match, a UUID."""
     after_version: _builtins.int
-    """Only records after this version; 0: from the first. The same on each page."""
+    """Only records after this version. 0: all records."""
     page_size: _builtins.int
-    """How many records at most. 0 means 500; more than 1000 means 1000."""
+    """0 means 500. The limit is 1000."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before; empty for the first page."""
+    """Empty: the first page."""
     def __init__(
         self,
         *,
@@ -300,7 +353,7 @@ Global___ReadEventsRequest: _TypeAlias = ReadEventsRequest  # noqa: Y015
 
 @_typing.final
 class StoredRecord(_message.Message):
-    """A record with what stands beside it."""
+    """One record as stored."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -309,14 +362,13 @@ class StoredRecord(_message.Message):
     HASH_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The version."""
     stored: _builtins.bytes
-    """The bytes as stored: the hash chain is over these."""
+    """The stored bytes. The hash chain covers exactly these."""
     hash: _builtins.bytes
-    """The link of the hash chain (32 bytes)."""
+    """The hash of the chain at this record (32 bytes)."""
     @_builtins.property
     def record(self) -> _events_pb2.Record:
-        """The bytes read as a record; not set where they are none."""
+        """The parsed bytes. Not set if they are not a valid record."""
 
     def __init__(
         self,
@@ -336,7 +388,7 @@ Global___StoredRecord: _TypeAlias = StoredRecord  # noqa: Y015
 
 @_typing.final
 class ReadEventsResponse(_message.Message):
-    """Records."""
+    """The reply of ReadEvents."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -344,12 +396,11 @@ class ReadEventsResponse(_message.Message):
     HEAD_VERSION_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     head_version: _builtins.int
-    """The version of the match's last record at the time of the call."""
+    """The version of the last record of the match at the time of the call."""
     next_page_token: _builtins.str
-    """Give it as `page_token` for the next page. Empty on the last page."""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredRecord]:
-        """In the order of their versions."""
+        """By version, rising."""
 
     def __init__(
         self,
@@ -368,16 +419,15 @@ Global___ReadEventsResponse: _TypeAlias = ReadEventsResponse  # noqa: Y015
 
 @_typing.final
 class GetStateAtRequest(_message.Message):
-    """Asks for the table."""
+    """The request of GetStateAt."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
-    """The match, a UUID."""
     version: _builtins.int
-    """The version of the last event to take in, from 1. Not set: the newest."""
+    """The version of the last event to include, from 1. Not set: the newest."""
     def __init__(
         self,
         *,
@@ -396,7 +446,7 @@ Global___GetStateAtRequest: _TypeAlias = GetStateAtRequest  # noqa: Y015
 
 @_typing.final
 class OpenSeat(_message.Message):
-    """What nobody at the table sees of a seat."""
+    """The hidden facts of one seat."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -404,14 +454,13 @@ class OpenSeat(_message.Message):
     HAND_FIELD_NUMBER: _builtins.int
     MOVES_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat."""
     @_builtins.property
     def hand(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """Its hand, by card number."""
+        """The hand, by card number."""
 
     @_builtins.property
     def moves(self) -> _table_pb2.Moves:
-        """Its legal moves."""
+        """The legal moves. Empty if the seat has none."""
 
     def __init__(
         self,
@@ -445,11 +494,11 @@ class OpenState(_message.Message):
 
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpenSeat]:
-        """Every seat, once the cards are dealt."""
+        """All seats, by number. Empty before the deal."""
 
     @_builtins.property
     def stock(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The stock in drawing order, the trump card last."""
+        """The stock in drawing order, with the trump card last."""
 
     @_builtins.property
     def discarded(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
@@ -457,7 +506,7 @@ class OpenState(_message.Message):
 
     @_builtins.property
     def illegal_play_versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The versions of the illegal plays of the running bout, at a tricky table (R11.2)."""
+        """The versions of the illegal plays of the current bout, at a tricky table (R11.2)."""
 
     def __init__(
         self,
@@ -478,15 +527,13 @@ Global___OpenState: _TypeAlias = OpenState  # noqa: Y015
 
 @_typing.final
 class GetStateAtResponse(_message.Message):
-    """The table."""
+    """The reply of GetStateAt."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     STATE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def state(self) -> Global___OpenState:
-        """The table."""
-
+    def state(self) -> Global___OpenState: ...
     def __init__(
         self,
         *,
@@ -502,13 +549,12 @@ Global___GetStateAtResponse: _TypeAlias = GetStateAtResponse  # noqa: Y015
 
 @_typing.final
 class VerifyMatchRequest(_message.Message):
-    """Asks for a verdict."""
+    """The request of VerifyMatch."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
-    """The match, a UUID."""
     def __init__(
         self,
         *,
@@ -524,7 +570,7 @@ Global___VerifyMatchRequest: _TypeAlias = VerifyMatchRequest  # noqa: Y015
 
 @_typing.final
 class Finding(_message.Message):
-    """One thing that is not as it must be, or is worth seeing."""
+    """One finding of an audit."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -536,19 +582,17 @@ class Finding(_message.Message):
     EXPECTED_FIELD_NUMBER: _builtins.int
     FOUND_FIELD_NUMBER: _builtins.int
     kind: Global___FindingKind.ValueType
-    """What it is. Later versions can add kinds."""
     severity: Global___FindingSeverity.ValueType
-    """How much it weighs."""
     clause: _builtins.str
-    """The rule that decides, as in `R5.1`, or the part of the design."""
+    """The clause of the rules, such as `R5.1`, or the part of the design."""
     version: _builtins.int
-    """The version of the record concerned. Not set if the finding is about no single record."""
+    """The version of the record. Not set if the finding is not about one record."""
     seat: _builtins.int
-    """The seat concerned, if any."""
+    """The seat. Not set if the finding is not about one seat."""
     expected: _builtins.str
-    """What should be."""
+    """What should be, in words. At most about 1000 characters."""
     found: _builtins.str
-    """What is."""
+    """What is there, in words. At most about 1000 characters."""
     def __init__(
         self,
         *,
@@ -577,7 +621,7 @@ Global___Finding: _TypeAlias = Finding  # noqa: Y015
 
 @_typing.final
 class IllegalPlay(_message.Message):
-    """An illegal play at a tricky table (R11.1): allowed, so it is no finding."""
+    """An illegal play at a tricky table (R11.1). It is allowed, so it is not a finding."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -587,13 +631,12 @@ class IllegalPlay(_message.Message):
     CLAUSE_FIELD_NUMBER: _builtins.int
     CHALLENGE_VERSION_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The play."""
+    """The version of the play."""
     seat: _builtins.int
-    """Who played."""
+    """The seat that played."""
     card: _cards_pb2.Card.ValueType
-    """The card."""
     clause: _builtins.str
-    """The clause that it broke."""
+    """The clause that it broke, such as `R5.1`."""
     challenge_version: _builtins.int
     """The version of the challenge that caught it. Not set if it was not caught."""
     def __init__(
@@ -617,7 +660,7 @@ Global___IllegalPlay: _TypeAlias = IllegalPlay  # noqa: Y015
 
 @_typing.final
 class ChallengeVerdict(_message.Message):
-    """A challenge, and what the rules say to it (R11.4)."""
+    """A challenge and its verdict by the rules (R11.4)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -628,15 +671,15 @@ class ChallengeVerdict(_message.Message):
     CLAUSE_FIELD_NUMBER: _builtins.int
     UPHELD_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The challenge."""
+    """The version of the challenge."""
     accuser: _builtins.int
-    """Who challenged."""
+    """The seat that challenged."""
     play_version: _builtins.int
-    """The play that was challenged."""
+    """The version of the challenged play."""
     accused: _builtins.int
-    """Who had played."""
+    """The seat that played it."""
     clause: _builtins.str
-    """The clause that the play broke; empty where it was legal."""
+    """The clause that the play broke, such as `R5.1`. Empty if the play was legal."""
     upheld: _builtins.bool
     """True: the play was illegal."""
     def __init__(
@@ -659,7 +702,7 @@ Global___ChallengeVerdict: _TypeAlias = ChallengeVerdict  # noqa: Y015
 
 @_typing.final
 class AuditReport(_message.Message):
-    """The outcome of an audit of one match."""
+    """The audit of one match."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -676,30 +719,30 @@ class AuditReport(_message.Message):
     match_id: _builtins.str
     """The match, a UUID."""
     ok: _builtins.bool
-    """There is no fault; notes do not count."""
+    """True: there are no faults. Notes do not matter."""
     head_version: _builtins.int
-    """The last version, and its hash recomputed from the first record on (32 bytes)."""
+    """The version of the last record."""
     head_hash: _builtins.bytes
-    """See `head_version`."""
+    """The hash of the last record (32 bytes), computed again from the first record."""
     ended: _builtins.bool
-    """The match has ended."""
+    """True: the match has ended."""
     outcome: _events_pb2.Outcome.ValueType
-    """How it ended by the rules; unspecified while it runs."""
+    """The outcome by the rules. Unspecified while the match runs."""
     @_builtins.property
     def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Finding]:
-        """By version."""
+        """By version. At most 200, and one that says if there are more."""
 
     @_builtins.property
     def illegal_plays(self) -> _containers.RepeatedCompositeFieldContainer[Global___IllegalPlay]:
-        """All illegal plays, caught or not."""
+        """All illegal plays, caught or not, by version."""
 
     @_builtins.property
     def verdicts(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChallengeVerdict]:
-        """All challenges, judged anew."""
+        """All challenges, by version."""
 
     @_builtins.property
     def share_coins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The share of each seat by the rules, by seat. Empty while the match runs."""
+        """The coins that each seat receives by the rules, by seat. Empty while the match runs."""
 
     def __init__(
         self,
@@ -725,15 +768,13 @@ Global___AuditReport: _TypeAlias = AuditReport  # noqa: Y015
 
 @_typing.final
 class VerifyMatchResponse(_message.Message):
-    """The verdict."""
+    """The reply of VerifyMatch."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     REPORT_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def report(self) -> Global___AuditReport:
-        """The report."""
-
+    def report(self) -> Global___AuditReport: ...
     def __init__(
         self,
         *,
@@ -749,7 +790,7 @@ Global___VerifyMatchResponse: _TypeAlias = VerifyMatchResponse  # noqa: Y015
 
 @_typing.final
 class VerifyPayoutsRequest(_message.Message):
-    """Asks for a verdict over many matches."""
+    """The request of VerifyPayouts."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -757,11 +798,11 @@ class VerifyPayoutsRequest(_message.Message):
     END_TIME_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp:
-        """Matches that were opened at this time or later; not set: from the first."""
+        """Only matches opened at this time or later. Not set: from the first match."""
 
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp:
-        """Matches that were opened before this time; not set: up to now."""
+        """Only matches opened before this time. Not set: up to now."""
 
     def __init__(
         self,
@@ -779,16 +820,15 @@ Global___VerifyPayoutsRequest: _TypeAlias = VerifyPayoutsRequest  # noqa: Y015
 
 @_typing.final
 class VerifyProgress(_message.Message):
-    """How far it is."""
+    """The progress of VerifyPayouts."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MATCHES_JUDGED_FIELD_NUMBER: _builtins.int
     MATCHES_TOTAL_FIELD_NUMBER: _builtins.int
     matches_judged: _builtins.int
-    """The matches judged so far."""
     matches_total: _builtins.int
-    """The matches that there were when the call began."""
+    """The number of matches when the call started."""
     def __init__(
         self,
         *,
@@ -816,21 +856,21 @@ class LedgerState(_message.Message):
     WRONG_ACCOUNTS_FIELD_NUMBER: _builtins.int
     WRONG_MATCHES_FIELD_NUMBER: _builtins.int
     ok: _builtins.bool
-    """All is where it should be: nothing is listed below, and what was issued is what players and escrows have."""
+    """True: the issued coins are the available and the escrow coins, and nothing is listed below."""
     issued_coins: _builtins.int
-    """All coins that ever came into the game."""
+    """All coins that were ever issued."""
     available_coins: _builtins.int
-    """What players have."""
+    """The coins that players can stake."""
     escrow_coins: _builtins.int
-    """What is at matches that have not ended."""
+    """The coins at matches that have not ended."""
     @_builtins.property
     def wrong_accounts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Players whose balances are not the sum of their transfers, a hundred at most."""
+        """Players whose balance is not the sum of their transfers. At most 100."""
 
     @_builtins.property
     def wrong_matches(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Matches that did not pay out exactly what was posted to them, and disputes whose corrections are not those of
-        a ruling that was signed off (UUIDs); some hundreds at most.
+        """Matches that did not pay out exactly the coins posted to them, and disputes whose transfers differ from the
+        approved corrections (UUIDs). At most some hundreds.
         """
 
     def __init__(
@@ -853,7 +893,7 @@ Global___LedgerState: _TypeAlias = LedgerState  # noqa: Y015
 
 @_typing.final
 class PayoutsSummary(_message.Message):
-    """What it comes to."""
+    """The summary of VerifyPayouts."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -864,19 +904,16 @@ class PayoutsSummary(_message.Message):
     PAID_COINS_FIELD_NUMBER: _builtins.int
     LEDGER_FIELD_NUMBER: _builtins.int
     matches_judged: _builtins.int
-    """The matches judged, free ones and those that still run included."""
+    """All audited matches, including free and running ones."""
     matches_with_faults: _builtins.int
-    """Those with faults."""
     staked_coins: _builtins.int
-    """What the players staked at these matches."""
+    """The coins staked at these matches."""
     refunded_coins: _builtins.int
-    """What they got back for seats that they gave up."""
+    """The coins refunded for seats that were given up."""
     paid_coins: _builtins.int
-    """What was paid out at the ends of matches."""
+    """The coins paid out at the end of matches."""
     @_builtins.property
-    def ledger(self) -> Global___LedgerState:
-        """The ledger as a whole."""
-
+    def ledger(self) -> Global___LedgerState: ...
     def __init__(
         self,
         *,
@@ -897,7 +934,7 @@ Global___PayoutsSummary: _TypeAlias = PayoutsSummary  # noqa: Y015
 
 @_typing.final
 class VerifyPayoutsResponse(_message.Message):
-    """One message of the stream."""
+    """One message of the reply of VerifyPayouts."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -906,15 +943,15 @@ class VerifyPayoutsResponse(_message.Message):
     SUMMARY_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def progress(self) -> Global___VerifyProgress:
-        """How far it is; sent first, and again and again."""
+        """Sent first, and repeatedly."""
 
     @_builtins.property
     def faulty(self) -> Global___AuditReport:
-        """A match with faults. Of one that the caller may not see open, the id alone."""
+        """A match with faults. If it is one of the caller's own matches, only `match_id` is set."""
 
     @_builtins.property
     def summary(self) -> Global___PayoutsSummary:
-        """The summary. Sent last."""
+        """Sent last."""
 
     def __init__(
         self,
@@ -935,13 +972,12 @@ Global___VerifyPayoutsResponse: _TypeAlias = VerifyPayoutsResponse  # noqa: Y015
 
 @_typing.final
 class ExportMatchRequest(_message.Message):
-    """Asks for a transcript."""
+    """The request of ExportMatch."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
-    """The match, a UUID."""
     def __init__(
         self,
         *,
@@ -957,7 +993,7 @@ Global___ExportMatchRequest: _TypeAlias = ExportMatchRequest  # noqa: Y015
 
 @_typing.final
 class ExportMatchResponse(_message.Message):
-    """The transcript."""
+    """The reply of ExportMatch."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -979,16 +1015,16 @@ Global___ExportMatchResponse: _TypeAlias = ExportMatchResponse  # noqa: Y015
 
 @_typing.final
 class GetCheckpointRequest(_message.Message):
-    """Asks for a checkpoint."""
+    """The request of GetCheckpoint."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TREE_SIZE_FIELD_NUMBER: _builtins.int
     SINCE_TREE_SIZE_FIELD_NUMBER: _builtins.int
     tree_size: _builtins.int
-    """The size of the tree; not set: the newest."""
+    """The size of the tree. Not set: the newest checkpoint."""
     since_tree_size: _builtins.int
-    """Prove that the checkpoint continues the tree of this size; not set: no proof."""
+    """The size of an older tree that the checkpoint must be proved to continue. Not set: no proof."""
     def __init__(
         self,
         *,
@@ -1012,7 +1048,7 @@ Global___GetCheckpointRequest: _TypeAlias = GetCheckpointRequest  # noqa: Y015
 
 @_typing.final
 class GetCheckpointResponse(_message.Message):
-    """A checkpoint."""
+    """The reply of GetCheckpoint."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1020,15 +1056,15 @@ class GetCheckpointResponse(_message.Message):
     SIGN_TIME_FIELD_NUMBER: _builtins.int
     CONSISTENCY_HASHES_FIELD_NUMBER: _builtins.int
     checkpoint: _builtins.str
-    """A C2SP tlog-checkpoint, whole."""
+    """The complete text of a C2SP tlog-checkpoint."""
     @_builtins.property
     def sign_time(self) -> _timestamp_pb2.Timestamp:
         """When it was signed."""
 
     @_builtins.property
     def consistency_hashes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
-        """The consistency proof (RFC 9162, section 2.1.4), 32 bytes each; empty where the trees are the same, or the
-        older one is empty.
+        """The consistency proof (RFC 9162, section 2.1.4), 32 bytes each. Empty if no proof was asked for, if both trees are
+        the same, or if the older tree is empty.
         """
 
     def __init__(
@@ -1048,16 +1084,15 @@ Global___GetCheckpointResponse: _TypeAlias = GetCheckpointResponse  # noqa: Y015
 
 @_typing.final
 class GetInclusionProofRequest(_message.Message):
-    """Asks for an inclusion proof."""
+    """The request of GetInclusionProof."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     TREE_SIZE_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
-    """The match, a UUID."""
     tree_size: _builtins.int
-    """The size of the tree; not set: that of the newest checkpoint."""
+    """The size of the tree. Not set: that of the newest checkpoint."""
     def __init__(
         self,
         *,
@@ -1076,7 +1111,7 @@ Global___GetInclusionProofRequest: _TypeAlias = GetInclusionProofRequest  # noqa
 
 @_typing.final
 class GetInclusionProofResponse(_message.Message):
-    """The proof."""
+    """The reply of GetInclusionProof."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1085,15 +1120,13 @@ class GetInclusionProofResponse(_message.Message):
     HEAD_HASH_FIELD_NUMBER: _builtins.int
     CHECKPOINT_FIELD_NUMBER: _builtins.int
     last_version: _builtins.int
-    """The last version of the match as its leaf has it."""
+    """The last version of the match, as in its leaf."""
     head_hash: _builtins.bytes
-    """The hash of that version as the leaf has it (32 bytes)."""
+    """The hash of that version, as in the leaf (32 bytes)."""
     checkpoint: _builtins.str
-    """The checkpoint that the proof leads to."""
+    """The checkpoint of that tree: the complete text of a C2SP tlog-checkpoint."""
     @_builtins.property
-    def inclusion(self) -> _transcript_pb2.InclusionProof:
-        """Where the match stands, and the way to the root."""
-
+    def inclusion(self) -> _transcript_pb2.InclusionProof: ...
     def __init__(
         self,
         *,

@@ -26,15 +26,14 @@ if _version_not_supported:
 
 
 class AuditServiceStub(object):
-    """Open matches, judged: for auditors, and for the tools of those who settle disputes.
+    """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`. Whoever has that role cannot play; and an auditor never sees
-    a match open at which they have or had a seat (OWN_MATCH), nor one whose cards are not dealt, where seats can
-    still be taken (MATCH_NOT_DEALT). So nobody, with whichever tokens, plays in a match that they can read open.
-    What is read here has every hand, the stock, and the server seed: it is not for players while a match runs.
+    Every call needs a token with the role `auditor`. Such a token cannot play. An auditor cannot see a match at which
+    they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
+    nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
+    them to players while the match runs.
 
-    The judging is done by a second implementation of the rules, from the stored records and the ledger alone.
-    The kinds of findings are listed in docs/auditor.md.
+    Verdicts come from a second implementation of the rules, which reads only the stored records and the ledger.
     """
 
     def __init__(self, channel):
@@ -81,60 +80,57 @@ class AuditServiceStub(object):
 
 
 class AuditServiceServicer(object):
-    """Open matches, judged: for auditors, and for the tools of those who settle disputes.
+    """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`. Whoever has that role cannot play; and an auditor never sees
-    a match open at which they have or had a seat (OWN_MATCH), nor one whose cards are not dealt, where seats can
-    still be taken (MATCH_NOT_DEALT). So nobody, with whichever tokens, plays in a match that they can read open.
-    What is read here has every hand, the stock, and the server seed: it is not for players while a match runs.
+    Every call needs a token with the role `auditor`. Such a token cannot play. An auditor cannot see a match at which
+    they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
+    nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
+    them to players while the match runs.
 
-    The judging is done by a second implementation of the rules, from the stored records and the ledger alone.
-    The kinds of findings are listed in docs/auditor.md.
+    Verdicts come from a second implementation of the rules, which reads only the stored records and the ledger.
     """
 
     def ReadEvents(self, request, context):
-        """The records of a match as stored, with their hashes. Refused: MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT.
+        """Lists the records of a match as stored, with their hashes. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID,
+        MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetStateAt(self, request, context):
-        """The whole table at any version: every hand, the stock, the discard pile, and everybody's legal moves.
-        Refused: as ReadEvents; VERSION_BEYOND_HEAD for a version that is not there; LOG_CORRUPT where the
-        records up to it make no match.
+        """Returns the whole table at a version: every hand, the stock, the discard pile and the legal moves of every seat.
+        Refused: as ReadEvents; VERSION_BEYOND_HEAD; LOG_CORRUPT if the records up to the version are not a valid match.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VerifyMatch(self, request, context):
-        """Judges one match: hash chain, shuffle, every move, verdict, act of the clock, draw, place and share, and
-        every coin. Findings are no refusals: a match full of faults is answered OK. Refused: as ReadEvents.
+        """Audits one match: hash chain, shuffle, moves, verdicts, timeouts, draws, places, shares and every coin. The status
+        is OK also if there are faults. Refused: as ReadEvents.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VerifyPayouts(self, request, context):
-        """Judges all matches that were opened in a span of time, and then the ledger as a whole (R12.8). Sends
-        progress, each match with faults as it is found, and a summary at the end. Refused: OVERLOADED while
-        another such call runs.
+        """Audits all matches opened in a span of time, and the ledger as a whole (R12.8). Streams the progress, each match
+        with faults, and a summary. Refused: MALFORMED_FIELD; OVERLOADED while another such call runs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportMatch(self, request, context):
-        """One file with all that is needed to check a match without this service: docs/transcript-format.md. Refused:
-        as ReadEvents.
+        """Returns one file that proves the match without this service. See docs/transcript-format.md. Refused: as ReadEvents.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetCheckpoint(self, request, context):
-        """A signed checkpoint of the tree of ended matches, and the proof that it continues an older one. Refused:
+        """Returns a signed checkpoint of the tree of ended matches, and the proof that it continues an older one. Refused:
         CHECKPOINT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -142,7 +138,7 @@ class AuditServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetInclusionProof(self, request, context):
-        """The proof that an ended match is in the tree of a checkpoint. Refused: MATCH_NOT_FOUND,
+        """Returns the proof that an ended match is in the tree of a checkpoint. Refused: MATCH_NOT_FOUND,
         CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -196,15 +192,14 @@ def add_AuditServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AuditService(object):
-    """Open matches, judged: for auditors, and for the tools of those who settle disputes.
+    """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`. Whoever has that role cannot play; and an auditor never sees
-    a match open at which they have or had a seat (OWN_MATCH), nor one whose cards are not dealt, where seats can
-    still be taken (MATCH_NOT_DEALT). So nobody, with whichever tokens, plays in a match that they can read open.
-    What is read here has every hand, the stock, and the server seed: it is not for players while a match runs.
+    Every call needs a token with the role `auditor`. Such a token cannot play. An auditor cannot see a match at which
+    they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
+    nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
+    them to players while the match runs.
 
-    The judging is done by a second implementation of the rules, from the stored records and the ledger alone.
-    The kinds of findings are listed in docs/auditor.md.
+    Verdicts come from a second implementation of the rules, which reads only the stored records and the ledger.
     """
 
     @staticmethod

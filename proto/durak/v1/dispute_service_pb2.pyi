@@ -29,29 +29,29 @@ class _DisputeStatus:
 class _DisputeStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DisputeStatus.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     DISPUTE_STATUS_UNSPECIFIED: _DisputeStatus.ValueType  # 0
-    """In a filter: any. Never sent."""
+    """In a filter: any status. Never sent."""
     DISPUTE_STATUS_OPEN: _DisputeStatus.ValueType  # 1
-    """It waits for an auditor."""
+    """The dispute waits for a ruling."""
     DISPUTE_STATUS_CORRECTION_PENDING: _DisputeStatus.ValueType  # 2
-    """An auditor has ruled, with corrections, and it waits for an operator."""
+    """An auditor ruled with corrections. The dispute waits for an operator's decision."""
     DISPUTE_STATUS_UPHELD: _DisputeStatus.ValueType  # 3
-    """The complaint was right."""
+    """Final: the complaint was right."""
     DISPUTE_STATUS_REJECTED: _DisputeStatus.ValueType  # 4
-    """The complaint was wrong."""
+    """Final: the complaint was wrong."""
 
 class DisputeStatus(_DisputeStatus, metaclass=_DisputeStatusEnumTypeWrapper):
-    """Where a dispute stands."""
+    """The status of a dispute."""
 
 DISPUTE_STATUS_UNSPECIFIED: DisputeStatus.ValueType  # 0
-"""In a filter: any. Never sent."""
+"""In a filter: any status. Never sent."""
 DISPUTE_STATUS_OPEN: DisputeStatus.ValueType  # 1
-"""It waits for an auditor."""
+"""The dispute waits for a ruling."""
 DISPUTE_STATUS_CORRECTION_PENDING: DisputeStatus.ValueType  # 2
-"""An auditor has ruled, with corrections, and it waits for an operator."""
+"""An auditor ruled with corrections. The dispute waits for an operator's decision."""
 DISPUTE_STATUS_UPHELD: DisputeStatus.ValueType  # 3
-"""The complaint was right."""
+"""Final: the complaint was right."""
 DISPUTE_STATUS_REJECTED: DisputeStatus.ValueType  # 4
-"""The complaint was wrong."""
+"""Final: the complaint was wrong."""
 Global___DisputeStatus: _TypeAlias = DisputeStatus  # noqa: Y015
 
 class _Ruling:
@@ -61,17 +61,17 @@ class _Ruling:
 class _RulingEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ruling.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     RULING_UNSPECIFIED: _Ruling.ValueType  # 0
-    """Never sent."""
+    """In a request: not given, which is refused with MALFORMED_FIELD. Never sent."""
     RULING_UPHELD: _Ruling.ValueType  # 1
     """The complaint is right."""
     RULING_REJECTED: _Ruling.ValueType  # 2
     """The complaint is wrong."""
 
 class Ruling(_Ruling, metaclass=_RulingEnumTypeWrapper):
-    """What the auditor finds."""
+    """The ruling of an auditor."""
 
 RULING_UNSPECIFIED: Ruling.ValueType  # 0
-"""Never sent."""
+"""In a request: not given, which is refused with MALFORMED_FIELD. Never sent."""
 RULING_UPHELD: Ruling.ValueType  # 1
 """The complaint is right."""
 RULING_REJECTED: Ruling.ValueType  # 2
@@ -85,26 +85,26 @@ class _CorrectionDecision:
 class _CorrectionDecisionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CorrectionDecision.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     CORRECTION_DECISION_UNSPECIFIED: _CorrectionDecision.ValueType  # 0
-    """Never sent."""
+    """In a request: not given, which is refused with MALFORMED_FIELD. Never sent."""
     CORRECTION_DECISION_APPROVED: _CorrectionDecision.ValueType  # 1
     """The coins move, and the ruling is final."""
     CORRECTION_DECISION_DECLINED: _CorrectionDecision.ValueType  # 2
-    """No coin moves, and the dispute is open again."""
+    """No coins move. The ruling is withdrawn, and the dispute is open again."""
 
 class CorrectionDecision(_CorrectionDecision, metaclass=_CorrectionDecisionEnumTypeWrapper):
-    """The operator's decision on the corrections of a ruling."""
+    """The decision of an operator on the corrections of a ruling."""
 
 CORRECTION_DECISION_UNSPECIFIED: CorrectionDecision.ValueType  # 0
-"""Never sent."""
+"""In a request: not given, which is refused with MALFORMED_FIELD. Never sent."""
 CORRECTION_DECISION_APPROVED: CorrectionDecision.ValueType  # 1
 """The coins move, and the ruling is final."""
 CORRECTION_DECISION_DECLINED: CorrectionDecision.ValueType  # 2
-"""No coin moves, and the dispute is open again."""
+"""No coins move. The ruling is withdrawn, and the dispute is open again."""
 Global___CorrectionDecision: _TypeAlias = CorrectionDecision  # noqa: Y015
 
 @_typing.final
 class PayoutComplaint(_message.Message):
-    """The complaint is about the coins that were paid out at the end."""
+    """A complaint about the coins that were paid out at the end of the match."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -121,16 +121,16 @@ Global___PayoutComplaint: _TypeAlias = PayoutComplaint  # noqa: Y015
 
 @_typing.final
 class Correction(_message.Message):
-    """Coins that a ruling moves."""
+    """Coins that a ruling gives to a player or takes from them."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     COINS_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
-    """A player of the match."""
+    """A player of the match. Each player at most once."""
     coins: _builtins.int
-    """What is added to their balance; below 0: taken off. All corrections of a ruling add up to 0."""
+    """The coins added to the player's balance. Negative: taken off. Not 0. All corrections of a ruling add up to 0."""
     def __init__(
         self,
         *,
@@ -147,7 +147,7 @@ Global___Correction: _TypeAlias = Correction  # noqa: Y015
 
 @_typing.final
 class DisputeOpened(_message.Message):
-    """A dispute was opened. Always version 1, and only there."""
+    """A player opened a dispute. Always version 1, and only there."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -158,13 +158,11 @@ class DisputeOpened(_message.Message):
     match_id: _builtins.str
     """The match, a UUID."""
     version: _builtins.int
-    """The event of this version."""
+    """The version of an event of the match."""
     reason: _builtins.str
-    """What the player says."""
+    """What went wrong, in the player's words."""
     @_builtins.property
-    def payout(self) -> Global___PayoutComplaint:
-        """The coins at the end."""
-
+    def payout(self) -> Global___PayoutComplaint: ...
     def __init__(
         self,
         *,
@@ -185,7 +183,7 @@ Global___DisputeOpened: _TypeAlias = DisputeOpened  # noqa: Y015
 
 @_typing.final
 class DisputeRuled(_message.Message):
-    """An auditor has ruled."""
+    """An auditor ruled."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -193,12 +191,11 @@ class DisputeRuled(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     CORRECTIONS_FIELD_NUMBER: _builtins.int
     ruling: Global___Ruling.ValueType
-    """What they find."""
     reason: _builtins.str
-    """Why."""
+    """The auditor's reason."""
     @_builtins.property
     def corrections(self) -> _containers.RepeatedCompositeFieldContainer[Global___Correction]:
-        """How coins are to move. Where there are any, the ruling waits for an operator."""
+        """Empty: the ruling is final. Otherwise it waits for an operator."""
 
     def __init__(
         self,
@@ -217,16 +214,15 @@ Global___DisputeRuled: _TypeAlias = DisputeRuled  # noqa: Y015
 
 @_typing.final
 class CorrectionDecided(_message.Message):
-    """An operator has looked at a ruling with corrections."""
+    """An operator decided on the corrections of a ruling."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DECISION_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     decision: Global___CorrectionDecision.ValueType
-    """The decision."""
     reason: _builtins.str
-    """Why."""
+    """The operator's reason."""
     def __init__(
         self,
         *,
@@ -243,7 +239,7 @@ Global___CorrectionDecided: _TypeAlias = CorrectionDecided  # noqa: Y015
 
 @_typing.final
 class DisputeEvent(_message.Message):
-    """One thing that happened in a dispute."""
+    """One event of a dispute."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -251,17 +247,11 @@ class DisputeEvent(_message.Message):
     RULED_FIELD_NUMBER: _builtins.int
     CORRECTION_DECIDED_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def opened(self) -> Global___DisputeOpened:
-        """A dispute was opened."""
-
+    def opened(self) -> Global___DisputeOpened: ...
     @_builtins.property
-    def ruled(self) -> Global___DisputeRuled:
-        """An auditor has ruled."""
-
+    def ruled(self) -> Global___DisputeRuled: ...
     @_builtins.property
-    def correction_decided(self) -> Global___CorrectionDecided:
-        """An operator has looked at the ruling."""
-
+    def correction_decided(self) -> Global___CorrectionDecided: ...
     def __init__(
         self,
         *,
@@ -281,8 +271,8 @@ Global___DisputeEvent: _TypeAlias = DisputeEvent  # noqa: Y015
 
 @_typing.final
 class DisputeRecord(_message.Message):
-    """One event as it is stored and hashed: hash(0) = SHA-256("durak.v1.dispute" || dispute id), hash(n) =
-    SHA-256(hash(n - 1) || bytes of record n).
+    """One event as it is stored and hashed: hash(0) = SHA-256("durak.v1.dispute" || dispute id), and
+    hash(n) = SHA-256(hash(n - 1) || bytes of record n).
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -299,19 +289,17 @@ class DisputeRecord(_message.Message):
     version: _builtins.int
     """The position in the dispute, from 1 without gaps."""
     actor_id: _builtins.str
-    """The token's `sub` of who did it."""
+    """The player, auditor or operator who caused the event: the `sub` of their token."""
     request_id: _builtins.bytes
-    """The request that caused it, as the 16 bytes of its UUID."""
+    """The request that caused the event, as the 16 bytes of its UUID."""
     trace_id: _builtins.bytes
     """The OpenTelemetry trace of the call (16 bytes)."""
     @_builtins.property
     def event_time(self) -> _timestamp_pb2.Timestamp:
-        """When the server took it. Never earlier than the record before."""
+        """When the server accepted the event. Never earlier than the time of the record before."""
 
     @_builtins.property
-    def event(self) -> Global___DisputeEvent:
-        """What happened."""
-
+    def event(self) -> Global___DisputeEvent: ...
     def __init__(
         self,
         *,
@@ -348,24 +336,23 @@ class Dispute(_message.Message):
     dispute_id: _builtins.str
     """The dispute, a UUID."""
     status: Global___DisputeStatus.ValueType
-    """Where it stands."""
     opened_by: _builtins.str
-    """Who opened it."""
+    """The player who opened it."""
     ruled_by: _builtins.str
-    """Who made the last ruling."""
+    """The auditor who made the ruling. Empty if `ruled` is not set."""
     version: _builtins.int
-    """The version of the last record."""
+    """The version of the last record, at least 1. Give it as `expected_version`."""
     @_builtins.property
     def open_time(self) -> _timestamp_pb2.Timestamp:
-        """When."""
+        """When it was opened."""
 
     @_builtins.property
     def complaint(self) -> Global___DisputeOpened:
-        """What it is about."""
+        """The complaint."""
 
     @_builtins.property
     def ruled(self) -> Global___DisputeRuled:
-        """The last ruling; not set before there is one, and after an operator has declined it."""
+        """The ruling. Not set before the first one, and after an operator declined its corrections."""
 
     def __init__(
         self,
@@ -389,7 +376,7 @@ Global___Dispute: _TypeAlias = Dispute  # noqa: Y015
 
 @_typing.final
 class OpenDisputeRequest(_message.Message):
-    """Opens a dispute."""
+    """The request of OpenDispute."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -399,17 +386,14 @@ class OpenDisputeRequest(_message.Message):
     PAYOUT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """A new UUID. With the caller it decides the dispute's id."""
+    """A new UUID. The dispute id derives from it and the caller."""
     match_id: _builtins.str
-    """The match, a UUID."""
     version: _builtins.int
-    """The event of this version: MatchEvent.version."""
+    """The version of an event of the match, as in MatchEvent.version."""
     reason: _builtins.str
     """What went wrong, in the player's words: 1 to 2000 characters."""
     @_builtins.property
-    def payout(self) -> Global___PayoutComplaint:
-        """The coins at the end."""
-
+    def payout(self) -> Global___PayoutComplaint: ...
     def __init__(
         self,
         *,
@@ -431,15 +415,13 @@ Global___OpenDisputeRequest: _TypeAlias = OpenDisputeRequest  # noqa: Y015
 
 @_typing.final
 class OpenDisputeResponse(_message.Message):
-    """The dispute is open."""
+    """The reply of OpenDispute."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DISPUTE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def dispute(self) -> Global___Dispute:
-        """The dispute."""
-
+    def dispute(self) -> Global___Dispute: ...
     def __init__(
         self,
         *,
@@ -455,13 +437,12 @@ Global___OpenDisputeResponse: _TypeAlias = OpenDisputeResponse  # noqa: Y015
 
 @_typing.final
 class GetDisputeRequest(_message.Message):
-    """Asks for a dispute."""
+    """The request of GetDispute."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DISPUTE_ID_FIELD_NUMBER: _builtins.int
     dispute_id: _builtins.str
-    """The dispute, a UUID."""
     def __init__(
         self,
         *,
@@ -477,7 +458,7 @@ Global___GetDisputeRequest: _TypeAlias = GetDisputeRequest  # noqa: Y015
 
 @_typing.final
 class EventVerdict(_message.Message):
-    """What the rules say to the event that is complained of."""
+    """The verdict of the rules on the event of a complaint."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -486,16 +467,16 @@ class EventVerdict(_message.Message):
     CLAUSES_FIELD_NUMBER: _builtins.int
     FINDINGS_FIELD_NUMBER: _builtins.int
     ok: _builtins.bool
-    """True: the log has what the rules allow or demand here."""
+    """True: the event is as the rules allow or require."""
     illegal_play: _builtins.bool
-    """At a tricky table: the play was illegal, which is allowed there until it is challenged (R11.1)."""
+    """True: the event is an illegal play at a tricky table, which is allowed until it is challenged (R11.1)."""
     @_builtins.property
     def clauses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The clauses that decide: those that were broken, or those that such an event goes by."""
+        """The clauses that the event broke. If it broke none: the clauses that apply to such an event."""
 
     @_builtins.property
     def findings(self) -> _containers.RepeatedCompositeFieldContainer[_audit_service_pb2.Finding]:
-        """What the audit finds at this version."""
+        """The findings of the audit at this version. For a payout: the findings about coins."""
 
     def __init__(
         self,
@@ -515,7 +496,7 @@ Global___EventVerdict: _TypeAlias = EventVerdict  # noqa: Y015
 
 @_typing.final
 class DisputeEvidence(_message.Message):
-    """All that an auditor needs to rule."""
+    """The evidence for a ruling."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -527,27 +508,27 @@ class DisputeEvidence(_message.Message):
     LEDGER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def before(self) -> _audit_service_pb2.OpenState:
-        """The table before the event that is complained of, with all hands; for a payout before the end of the match."""
+        """The open table before the event of the complaint; for a payout, before the end of the match. Not set if there is no
+        such table: the event is the first one, or the records before it are not a valid match.
+        """
 
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[_audit_service_pb2.StoredRecord]:
-        """The records of the command that the event belongs to, as stored."""
+        """The stored records of the command that the event belongs to."""
 
     @_builtins.property
     def after(self) -> _audit_service_pb2.OpenState:
-        """The table after the event."""
+        """The open table after the event. Not set if the records are not a valid match."""
 
     @_builtins.property
-    def verdict(self) -> Global___EventVerdict:
-        """The event, judged anew."""
-
+    def verdict(self) -> Global___EventVerdict: ...
     @_builtins.property
     def report(self) -> _audit_service_pb2.AuditReport:
-        """The whole match, judged anew."""
+        """The audit of the whole match."""
 
     @_builtins.property
     def ledger(self) -> _containers.RepeatedCompositeFieldContainer[_transcript_pb2.LedgerEntry]:
-        """All entries of the ledger that belong to the match."""
+        """All ledger entries of the match."""
 
     def __init__(
         self,
@@ -569,7 +550,7 @@ Global___DisputeEvidence: _TypeAlias = DisputeEvidence  # noqa: Y015
 
 @_typing.final
 class GetDisputeResponse(_message.Message):
-    """A dispute."""
+    """The reply of GetDispute."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -577,16 +558,14 @@ class GetDisputeResponse(_message.Message):
     RECORDS_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def dispute(self) -> Global___Dispute:
-        """The dispute."""
-
+    def dispute(self) -> Global___Dispute: ...
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___DisputeRecord]:
-        """All its records: who did what, when and why."""
+        """All records of the dispute, by version."""
 
     @_builtins.property
     def evidence(self) -> Global___DisputeEvidence:
-        """For auditors."""
+        """Only set for auditors."""
 
     def __init__(
         self,
@@ -605,7 +584,7 @@ Global___GetDisputeResponse: _TypeAlias = GetDisputeResponse  # noqa: Y015
 
 @_typing.final
 class ListDisputesRequest(_message.Message):
-    """Asks for disputes."""
+    """The request of ListDisputes."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -615,15 +594,15 @@ class ListDisputesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     status: Global___DisputeStatus.ValueType
-    """Only disputes with this status; unspecified: any."""
+    """Only disputes with this status. Unspecified: any status."""
     match_id: _builtins.str
-    """Only disputes about this match, a UUID; empty: any."""
+    """Only disputes about this match, a UUID. Empty: any match."""
     opened_by: _builtins.str
-    """Only disputes that this player has opened; empty: any. Players get their own whatever stands here."""
+    """Only disputes opened by this player. Empty: any player. Ignored for players, who only see their own disputes."""
     page_size: _builtins.int
-    """How many at most, up to 100; 0 is 20."""
+    """0 means 20. The limit is 100."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before, with the same filters; empty for the first page."""
+    """Empty: the first page."""
     def __init__(
         self,
         *,
@@ -643,17 +622,16 @@ Global___ListDisputesRequest: _TypeAlias = ListDisputesRequest  # noqa: Y015
 
 @_typing.final
 class ListDisputesResponse(_message.Message):
-    """A page of disputes."""
+    """The reply of ListDisputes."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DISPUTES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Give it as `page_token` for the next page; empty on the last."""
     @_builtins.property
     def disputes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Dispute]:
-        """The disputes."""
+        """By `open_time`, the newest first."""
 
     def __init__(
         self,
@@ -671,7 +649,7 @@ Global___ListDisputesResponse: _TypeAlias = ListDisputesResponse  # noqa: Y015
 
 @_typing.final
 class RuleOnDisputeRequest(_message.Message):
-    """Rules."""
+    """The request of RuleOnDispute."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -682,18 +660,19 @@ class RuleOnDisputeRequest(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     CORRECTIONS_FIELD_NUMBER: _builtins.int
     dispute_id: _builtins.str
-    """The dispute, a UUID."""
     request_id: _builtins.str
     """A new UUID."""
     expected_version: _builtins.int
-    """Refuse with STALE_VERSION unless the dispute is at this version. Not set: rule on its newest state."""
+    """If set: refused with STALE_VERSION unless the dispute is at this version. Not set: rule on the newest state."""
     ruling: Global___Ruling.ValueType
-    """What you find. Required."""
+    """Required."""
     reason: _builtins.str
-    """Why: 1 to 2000 characters."""
+    """The auditor's reason: 1 to 2000 characters."""
     @_builtins.property
     def corrections(self) -> _containers.RepeatedCompositeFieldContainer[Global___Correction]:
-        """How coins are to move between the players of the match; only where the complaint is upheld."""
+        """Coins to move between the players of the match, at most one entry for each. Only with RULING_UPHELD and at a staked
+        table. An entry is from -2^40 to 2^40 coins.
+        """
 
     def __init__(
         self,
@@ -717,15 +696,13 @@ Global___RuleOnDisputeRequest: _TypeAlias = RuleOnDisputeRequest  # noqa: Y015
 
 @_typing.final
 class RuleOnDisputeResponse(_message.Message):
-    """The ruling is made."""
+    """The reply of RuleOnDispute."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DISPUTE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def dispute(self) -> Global___Dispute:
-        """The dispute."""
-
+    def dispute(self) -> Global___Dispute: ...
     def __init__(
         self,
         *,
@@ -741,7 +718,7 @@ Global___RuleOnDisputeResponse: _TypeAlias = RuleOnDisputeResponse  # noqa: Y015
 
 @_typing.final
 class DecideCorrectionRequest(_message.Message):
-    """Signs off, or declines."""
+    """The request of DecideCorrection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -751,15 +728,14 @@ class DecideCorrectionRequest(_message.Message):
     DECISION_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     dispute_id: _builtins.str
-    """The dispute, a UUID."""
     request_id: _builtins.str
     """A new UUID."""
     expected_version: _builtins.int
-    """Refuse with STALE_VERSION unless the dispute is at this version. Not set: its newest state."""
+    """If set: refused with STALE_VERSION unless the dispute is at this version. Not set: decide on the newest state."""
     decision: Global___CorrectionDecision.ValueType
-    """The decision. Required."""
+    """Required."""
     reason: _builtins.str
-    """Why: 1 to 2000 characters."""
+    """The operator's reason: 1 to 2000 characters."""
     def __init__(
         self,
         *,
@@ -781,15 +757,13 @@ Global___DecideCorrectionRequest: _TypeAlias = DecideCorrectionRequest  # noqa: 
 
 @_typing.final
 class DecideCorrectionResponse(_message.Message):
-    """It is done."""
+    """The reply of DecideCorrection."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DISPUTE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def dispute(self) -> Global___Dispute:
-        """The dispute."""
-
+    def dispute(self) -> Global___Dispute: ...
     def __init__(
         self,
         *,

@@ -26,18 +26,20 @@ if _version_not_supported:
 
 
 class DisputeServiceStub(object):
-    """Disputes: a player who thinks that a match went wrong says so, an auditor looks at the evidence and rules.
+    """Disputes: a player complains about a match, and an auditor looks at the evidence and rules.
 
-    A dispute is a stream of records of its own, hashed as a match is, and nothing of it is ever changed: what went
-    wrong stays in the log of the match, and what was found about it is added in the dispute. Where coins must be
-    put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
-    ruling stands. docs/auditor.md leads from a complaint to a ruling.
+    A ruling can include corrections: coins that move between the players of the match. An operator approves or declines
+    them. When they are approved, the coins move and the ruling is final at the same time. docs/auditor.md shows the way
+    from a complaint to a ruling.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
-    `auditor` rules, `operator` signs off; all three read.
+    A dispute has its own stream of records, hashed like a match. It adds to the match and never changes it: the error
+    stays in the log of the match.
 
-    Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
-    same request acts once and gets the same answer.
+    Every call needs the metadata `authorization: Bearer <JWT>`. The role `player` opens disputes, `auditor` rules, and
+    `operator` decides on corrections; all three can read.
+
+    OpenDispute, RuleOnDispute and DecideCorrection are commands with a `request_id`: a repeated request takes effect
+    once and gets the same reply.
     """
 
     def __init__(self, channel):
@@ -74,58 +76,60 @@ class DisputeServiceStub(object):
 
 
 class DisputeServiceServicer(object):
-    """Disputes: a player who thinks that a match went wrong says so, an auditor looks at the evidence and rules.
+    """Disputes: a player complains about a match, and an auditor looks at the evidence and rules.
 
-    A dispute is a stream of records of its own, hashed as a match is, and nothing of it is ever changed: what went
-    wrong stays in the log of the match, and what was found about it is added in the dispute. Where coins must be
-    put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
-    ruling stands. docs/auditor.md leads from a complaint to a ruling.
+    A ruling can include corrections: coins that move between the players of the match. An operator approves or declines
+    them. When they are approved, the coins move and the ruling is final at the same time. docs/auditor.md shows the way
+    from a complaint to a ruling.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
-    `auditor` rules, `operator` signs off; all three read.
+    A dispute has its own stream of records, hashed like a match. It adds to the match and never changes it: the error
+    stays in the log of the match.
 
-    Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
-    same request acts once and gets the same answer.
+    Every call needs the metadata `authorization: Bearer <JWT>`. The role `player` opens disputes, `auditor` rules, and
+    `operator` decides on corrections; all three can read.
+
+    OpenDispute, RuleOnDispute and DecideCorrection are commands with a `request_id`: a repeated request takes effect
+    once and gets the same reply.
     """
 
     def OpenDispute(self, request, context):
-        """Opens a dispute about a match at which the caller sits. Refused: MATCH_NOT_FOUND, NOT_SEATED,
-        MATCH_NOT_DEALT, VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
-        match that runs, NO_STAKE for that of a free table, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES.
+        """Opens a dispute about a match at which the caller sits. Refused: MALFORMED_FIELD, MATCH_NOT_FOUND, NOT_SEATED,
+        MATCH_NOT_DEALT, VERSION_BEYOND_HEAD, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES, REQUEST_ID_REUSED; for a payout also
+        MATCH_NOT_ENDED and NO_STAKE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetDispute(self, request, context):
-        """A dispute. Players get their own, without evidence; operators all, without evidence; auditors all, with it,
-        but for matches of their own. Refused: DISPUTE_NOT_FOUND, OWN_MATCH.
+        """Returns a dispute. A player sees their own disputes, and an operator all, without evidence. An auditor sees all
+        with evidence, except for their own matches. Refused: DISPUTE_NOT_FOUND, OWN_MATCH.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListDisputes(self, request, context):
-        """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's. Refused: MALFORMED_FIELD,
-        PAGE_TOKEN_INVALID.
+        """Lists disputes, the newest first. A player sees their own; auditors and operators see all. Refused:
+        MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RuleOnDispute(self, request, context):
-        """Rules, as an auditor, once the match has ended: before, a ruling would tell of its hidden cards. With
-        corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN, MATCH_NOT_ENDED,
-        STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
+        """Rules on a dispute, as an auditor, after the match has ended. (An earlier ruling would reveal hidden cards.) A
+        ruling with corrections waits for an operator. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN,
+        MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DecideCorrection(self, request, context):
-        """Signs off a ruling with corrections, as an operator who is neither the auditor who ruled nor a player of the
-        match: the coins move, and the ruling stands. Or declines, and the dispute is open again. Refused:
-        DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
+        """Approves or declines the corrections of a ruling, as an operator who is not the auditor who ruled and never sat at
+        the match. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH,
+        OWN_RULING, CORRECTION_NOT_COVERED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -168,18 +172,20 @@ def add_DisputeServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class DisputeService(object):
-    """Disputes: a player who thinks that a match went wrong says so, an auditor looks at the evidence and rules.
+    """Disputes: a player complains about a match, and an auditor looks at the evidence and rules.
 
-    A dispute is a stream of records of its own, hashed as a match is, and nothing of it is ever changed: what went
-    wrong stays in the log of the match, and what was found about it is added in the dispute. Where coins must be
-    put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
-    ruling stands. docs/auditor.md leads from a complaint to a ruling.
+    A ruling can include corrections: coins that move between the players of the match. An operator approves or declines
+    them. When they are approved, the coins move and the ruling is final at the same time. docs/auditor.md shows the way
+    from a complaint to a ruling.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
-    `auditor` rules, `operator` signs off; all three read.
+    A dispute has its own stream of records, hashed like a match. It adds to the match and never changes it: the error
+    stays in the log of the match.
 
-    Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
-    same request acts once and gets the same answer.
+    Every call needs the metadata `authorization: Bearer <JWT>`. The role `player` opens disputes, `auditor` rules, and
+    `operator` decides on corrections; all three can read.
+
+    OpenDispute, RuleOnDispute and DecideCorrection are commands with a `request_id`: a repeated request takes effect
+    once and gets the same reply.
     """
 
     @staticmethod

@@ -13,58 +13,62 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class DisputeServiceStub:
-    """Disputes: a player who thinks that a match went wrong says so, an auditor looks at the evidence and rules.
+    """Disputes: a player complains about a match, and an auditor looks at the evidence and rules.
 
-    A dispute is a stream of records of its own, hashed as a match is, and nothing of it is ever changed: what went
-    wrong stays in the log of the match, and what was found about it is added in the dispute. Where coins must be
-    put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
-    ruling stands. docs/auditor.md leads from a complaint to a ruling.
+    A ruling can include corrections: coins that move between the players of the match. An operator approves or declines
+    them. When they are approved, the coins move and the ruling is final at the same time. docs/auditor.md shows the way
+    from a complaint to a ruling.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
-    `auditor` rules, `operator` signs off; all three read.
+    A dispute has its own stream of records, hashed like a match. It adds to the match and never changes it: the error
+    stays in the log of the match.
 
-    Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
-    same request acts once and gets the same answer.
+    Every call needs the metadata `authorization: Bearer <JWT>`. The role `player` opens disputes, `auditor` rules, and
+    `operator` decides on corrections; all three can read.
+
+    OpenDispute, RuleOnDispute and DecideCorrection are commands with a `request_id`: a repeated request takes effect
+    once and gets the same reply.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     OpenDispute: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.OpenDisputeRequest, _dispute_service_pb2.OpenDisputeResponse]
-    """Opens a dispute about a match at which the caller sits. Refused: MATCH_NOT_FOUND, NOT_SEATED,
-    MATCH_NOT_DEALT, VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
-    match that runs, NO_STAKE for that of a free table, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES.
+    """Opens a dispute about a match at which the caller sits. Refused: MALFORMED_FIELD, MATCH_NOT_FOUND, NOT_SEATED,
+    MATCH_NOT_DEALT, VERSION_BEYOND_HEAD, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES, REQUEST_ID_REUSED; for a payout also
+    MATCH_NOT_ENDED and NO_STAKE.
     """
     GetDispute: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.GetDisputeRequest, _dispute_service_pb2.GetDisputeResponse]
-    """A dispute. Players get their own, without evidence; operators all, without evidence; auditors all, with it,
-    but for matches of their own. Refused: DISPUTE_NOT_FOUND, OWN_MATCH.
+    """Returns a dispute. A player sees their own disputes, and an operator all, without evidence. An auditor sees all
+    with evidence, except for their own matches. Refused: DISPUTE_NOT_FOUND, OWN_MATCH.
     """
     ListDisputes: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.ListDisputesRequest, _dispute_service_pb2.ListDisputesResponse]
-    """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's. Refused: MALFORMED_FIELD,
-    PAGE_TOKEN_INVALID.
+    """Lists disputes, the newest first. A player sees their own; auditors and operators see all. Refused:
+    MALFORMED_FIELD, PAGE_TOKEN_INVALID.
     """
     RuleOnDispute: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.RuleOnDisputeRequest, _dispute_service_pb2.RuleOnDisputeResponse]
-    """Rules, as an auditor, once the match has ended: before, a ruling would tell of its hidden cards. With
-    corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN, MATCH_NOT_ENDED,
-    STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
+    """Rules on a dispute, as an auditor, after the match has ended. (An earlier ruling would reveal hidden cards.) A
+    ruling with corrections waits for an operator. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN,
+    MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, REQUEST_ID_REUSED.
     """
     DecideCorrection: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.DecideCorrectionRequest, _dispute_service_pb2.DecideCorrectionResponse]
-    """Signs off a ruling with corrections, as an operator who is neither the auditor who ruled nor a player of the
-    match: the coins move, and the ruling stands. Or declines, and the dispute is open again. Refused:
-    DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
+    """Approves or declines the corrections of a ruling, as an operator who is not the auditor who ruled and never sat at
+    the match. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH,
+    OWN_RULING, CORRECTION_NOT_COVERED, REQUEST_ID_REUSED.
     """
 
 class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Disputes: a player who thinks that a match went wrong says so, an auditor looks at the evidence and rules.
+    """Disputes: a player complains about a match, and an auditor looks at the evidence and rules.
 
-    A dispute is a stream of records of its own, hashed as a match is, and nothing of it is ever changed: what went
-    wrong stays in the log of the match, and what was found about it is added in the dispute. Where coins must be
-    put right, the auditor who rules proposes how, an operator signs off, and in that moment the coins move and the
-    ruling stands. docs/auditor.md leads from a complaint to a ruling.
+    A ruling can include corrections: coins that move between the players of the match. An operator approves or declines
+    them. When they are approved, the coins move and the ruling is final at the same time. docs/auditor.md shows the way
+    from a complaint to a ruling.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. The roles in the token decide: `player` opens disputes,
-    `auditor` rules, `operator` signs off; all three read.
+    A dispute has its own stream of records, hashed like a match. It adds to the match and never changes it: the error
+    stays in the log of the match.
 
-    Calls that change something carry a `request_id`, a UUID that the client makes anew for each; a repeat of the
-    same request acts once and gets the same answer.
+    Every call needs the metadata `authorization: Bearer <JWT>`. The role `player` opens disputes, `auditor` rules, and
+    `operator` decides on corrections; all three can read.
+
+    OpenDispute, RuleOnDispute and DecideCorrection are commands with a `request_id`: a repeated request takes effect
+    once and gets the same reply.
     """
 
     @_abc_1.abstractmethod
@@ -73,9 +77,9 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dispute_service_pb2.OpenDisputeRequest,
         context: _aio.ServicerContext[_dispute_service_pb2.OpenDisputeRequest, _abc.Awaitable[_dispute_service_pb2.OpenDisputeResponse]],
     ) -> _abc.Awaitable[_dispute_service_pb2.OpenDisputeResponse]:
-        """Opens a dispute about a match at which the caller sits. Refused: MATCH_NOT_FOUND, NOT_SEATED,
-        MATCH_NOT_DEALT, VERSION_BEYOND_HEAD for a version that is not there, MATCH_NOT_ENDED for the payout of a
-        match that runs, NO_STAKE for that of a free table, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES.
+        """Opens a dispute about a match at which the caller sits. Refused: MALFORMED_FIELD, MATCH_NOT_FOUND, NOT_SEATED,
+        MATCH_NOT_DEALT, VERSION_BEYOND_HEAD, DISPUTE_TOO_LATE, TOO_MANY_DISPUTES, REQUEST_ID_REUSED; for a payout also
+        MATCH_NOT_ENDED and NO_STAKE.
         """
 
     @_abc_1.abstractmethod
@@ -84,8 +88,8 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dispute_service_pb2.GetDisputeRequest,
         context: _aio.ServicerContext[_dispute_service_pb2.GetDisputeRequest, _abc.Awaitable[_dispute_service_pb2.GetDisputeResponse]],
     ) -> _abc.Awaitable[_dispute_service_pb2.GetDisputeResponse]:
-        """A dispute. Players get their own, without evidence; operators all, without evidence; auditors all, with it,
-        but for matches of their own. Refused: DISPUTE_NOT_FOUND, OWN_MATCH.
+        """Returns a dispute. A player sees their own disputes, and an operator all, without evidence. An auditor sees all
+        with evidence, except for their own matches. Refused: DISPUTE_NOT_FOUND, OWN_MATCH.
         """
 
     @_abc_1.abstractmethod
@@ -94,8 +98,8 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dispute_service_pb2.ListDisputesRequest,
         context: _aio.ServicerContext[_dispute_service_pb2.ListDisputesRequest, _abc.Awaitable[_dispute_service_pb2.ListDisputesResponse]],
     ) -> _abc.Awaitable[_dispute_service_pb2.ListDisputesResponse]:
-        """Disputes, newest first: the caller's own, or, for auditors and operators, everybody's. Refused: MALFORMED_FIELD,
-        PAGE_TOKEN_INVALID.
+        """Lists disputes, the newest first. A player sees their own; auditors and operators see all. Refused:
+        MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
 
     @_abc_1.abstractmethod
@@ -104,9 +108,9 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dispute_service_pb2.RuleOnDisputeRequest,
         context: _aio.ServicerContext[_dispute_service_pb2.RuleOnDisputeRequest, _abc.Awaitable[_dispute_service_pb2.RuleOnDisputeResponse]],
     ) -> _abc.Awaitable[_dispute_service_pb2.RuleOnDisputeResponse]:
-        """Rules, as an auditor, once the match has ended: before, a ruling would tell of its hidden cards. With
-        corrections the ruling waits for an operator. Refused: DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN, MATCH_NOT_ENDED,
-        STALE_VERSION, OWN_MATCH, CORRECTION_UNBALANCED.
+        """Rules on a dispute, as an auditor, after the match has ended. (An earlier ruling would reveal hidden cards.) A
+        ruling with corrections waits for an operator. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN,
+        MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, REQUEST_ID_REUSED.
         """
 
     @_abc_1.abstractmethod
@@ -115,9 +119,9 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _dispute_service_pb2.DecideCorrectionRequest,
         context: _aio.ServicerContext[_dispute_service_pb2.DecideCorrectionRequest, _abc.Awaitable[_dispute_service_pb2.DecideCorrectionResponse]],
     ) -> _abc.Awaitable[_dispute_service_pb2.DecideCorrectionResponse]:
-        """Signs off a ruling with corrections, as an operator who is neither the auditor who ruled nor a player of the
-        match: the coins move, and the ruling stands. Or declines, and the dispute is open again. Refused:
-        DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH, OWN_RULING, CORRECTION_NOT_COVERED.
+        """Approves or declines the corrections of a ruling, as an operator who is not the auditor who ruled and never sat at
+        the match. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH,
+        OWN_RULING, CORRECTION_NOT_COVERED, REQUEST_ID_REUSED.
         """
 
 def add_DisputeServiceServicer_to_server(servicer: DisputeServiceServicer, server: _aio.Server) -> None: ...

@@ -25,557 +25,562 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_UNSPECIFIED: _ErrorReason.ValueType  # 0
     """Never sent. Treat an unknown reason by its status code."""
     ERROR_REASON_MALFORMED_FIELD: _ErrorReason.ValueType  # 1
-    """Cause: a field is missing, malformed or out of range, or an enum has a number that this contract does not
-    know. The detail BadRequest names each field by its path. Action: mend the request; do not repeat it as
-    it is. INVALID_ARGUMENT.
+    """The request.
+
+    Cause: a field is missing, malformed or out of range, or an enum has a number that this contract does not have.
+    Detail BadRequest names each field by its path. Action: fix the request before sending it again. INVALID_ARGUMENT.
     """
     ERROR_REASON_NOT_DEALABLE: _ErrorReason.ValueType  # 2
-    """Cause: these settings cannot be dealt: too few cards for the seats (R2.1). Detail BadRequest. Action:
-    choose a larger deck or fewer seats. INVALID_ARGUMENT.
+    """Cause: the deck has too few cards for the seats (R2.1). Detail BadRequest. Action: choose a larger deck or fewer
+    seats. INVALID_ARGUMENT.
     """
     ERROR_REASON_PRESET_LOCKED: _ErrorReason.ValueType  # 3
-    """Cause: a setting differs from what the preset locks (R2.2). Detail BadRequest. Action: leave the setting
-    at its default, or open the table without a preset. INVALID_ARGUMENT.
+    """Cause: a setting differs from the value that the preset locks (R2.2). Detail BadRequest. Action: leave the setting
+    out, or open the table without a preset. INVALID_ARGUMENT.
     """
     ERROR_REASON_UNKNOWN_PRESET: _ErrorReason.ValueType  # 4
-    """Cause: there is no preset of this name (R2.2). Detail BadRequest. Action: use a name listed in
-    Settings.preset. INVALID_ARGUMENT.
+    """Cause: there is no preset of this name (R2.2). Detail BadRequest. Action: use a name from
+    RulesService.ListPresets. INVALID_ARGUMENT.
     """
     ERROR_REASON_PAGE_TOKEN_INVALID: _ErrorReason.ValueType  # 5
-    """Cause: the page token was not made by this call with these filters. Detail BadRequest. Action: start
-    again from the first page. INVALID_ARGUMENT.
+    """Cause: the page token is not from this call with the same filters. Detail BadRequest. Action: start again from the
+    first page. INVALID_ARGUMENT.
     """
     ERROR_REASON_REQUEST_ID_REUSED: _ErrorReason.ValueType  # 6
-    """Cause: you have used this request id before, with another payload. `expected_version` is not compared, and ids are
-    known at their match only: that another match or player had the same one goes unnoticed. Action: make a new UUID
-    for each new command; repeat a request only unchanged. ALREADY_EXISTS.
+    """Cause: the caller used this request id before, with another payload. Request ids are compared within one match, one
+    dispute or the grants of one operator, and `expected_version` is not part of the payload. Action: create a new UUID
+    for each new command, and repeat a request only unchanged. ALREADY_EXISTS.
     """
     ERROR_REASON_TOKEN_MISSING: _ErrorReason.ValueType  # 10
-    """Cause: the call carries no bearer token. Action: send metadata `authorization: Bearer <token>`.
-    UNAUTHENTICATED.
+    """The caller.
+
+    Cause: the call has no bearer token. Action: send the metadata `authorization: Bearer <token>`. UNAUTHENTICATED.
     """
     ERROR_REASON_TOKEN_INVALID: _ErrorReason.ValueType  # 11
-    """Cause: the token is malformed, forged, meant for another service, or lacks a claim. Action: get a new
-    token. UNAUTHENTICATED.
+    """Cause: the token is malformed or forged, is for another service, or lacks a claim. Action: get a new token.
+    UNAUTHENTICATED.
     """
     ERROR_REASON_TOKEN_EXPIRED: _ErrorReason.ValueType  # 12
-    """Cause: the token has expired. An open watch or session ends with this reason when its token does. Action:
-    get a new token, then resume. UNAUTHENTICATED.
+    """Cause: the token has expired. An open watch or session ends with this reason when its token expires. Action: get a
+    new token and resume. UNAUTHENTICATED.
     """
     ERROR_REASON_ROLE_REQUIRED: _ErrorReason.ValueType  # 13
-    """Cause: the token's roles do not include one that may make this call, or include `auditor`, with which nobody plays.
-    Metadata `roles` lists those that may. Action: use a token with such a role, and without `auditor`
-    to play. PERMISSION_DENIED.
+    """Cause: the token has no role that may make this call; or it has the role `auditor`, with which nobody can play.
+    Metadata `roles`: the roles that may make the call. Action: use a token with such a role. PERMISSION_DENIED.
     """
     ERROR_REASON_NOT_SEATED: _ErrorReason.ValueType  # 14
-    """Cause: you do not sit at this match. Action: take a seat first; spectators can only watch.
+    """Cause: the caller does not sit at this match. Action: take a seat first; spectators can only watch.
     PERMISSION_DENIED.
     """
     ERROR_REASON_NOT_OWNER: _ErrorReason.ValueType  # 15
-    """Cause: only the player who opened the table may do this (R3.0); a rematch can be closed by every player in
+    """Cause: only the owner of the table may do this (R3.0). A rematch can be closed by each player in
     TableView.reserved_for. Action: none. PERMISSION_DENIED.
     """
     ERROR_REASON_SEAT_RESERVED: _ErrorReason.ValueType  # 16
-    """Cause: this seat of a rematch is kept for who had it (TableView.reserved_for). Action: take your own seat; with
-    none there, look for another table.
-    PERMISSION_DENIED.
+    """Cause: this seat of a rematch is reserved for the player who had it (TableView.reserved_for). Action: take your own
+    seat; if you have none there, look for another table. PERMISSION_DENIED.
     """
     ERROR_REASON_OWN_MATCH: _ErrorReason.ValueType  # 17
-    """Cause: you have, or had, a seat at this match, so you may neither see it open nor decide about it. Action:
-    leave it to another auditor or operator. PERMISSION_DENIED.
+    """Cause: the caller has or had a seat at this match, so they may not see it open or decide about it. Action: leave it
+    to another auditor or operator. PERMISSION_DENIED.
     """
     ERROR_REASON_MATCH_NOT_FOUND: _ErrorReason.ValueType  # 20
-    """Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
+    """The match, the version, the proof.
+
+    Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND.
+    """
     ERROR_REASON_VERSION_BEYOND_HEAD: _ErrorReason.ValueType  # 21
-    """Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action:
-    ask from a version that you have seen. OUT_OF_RANGE.
+    """Cause: the version in the request is above that of the last event. Metadata `head_version`: the last version.
+    Action: use a version that you have seen. OUT_OF_RANGE.
     """
     ERROR_REASON_STALE_VERSION: _ErrorReason.ValueType  # 22
-    """Cause: the match, or the dispute, is not at `expected_version`. Metadata `expected_version` and `head_version`.
-    Action: get the new view and decide again. ABORTED.
+    """Cause: the match or the dispute is not at `expected_version`. Metadata `expected_version` and `head_version`.
+    Action: get the new state and decide again. ABORTED.
     """
     ERROR_REASON_CONTENTION: _ErrorReason.ValueType  # 23
-    """Cause: the match changed again and again while the command was decided, and the server gave up. Detail
-    RetryInfo. Action: repeat the same request, with the same request id. ABORTED.
+    """Cause: the match changed repeatedly while the command was decided, and the server gave up. Detail RetryInfo.
+    Action: repeat the same request with the same request id. ABORTED.
     """
     ERROR_REASON_PUZZLE_NOT_FOUND: _ErrorReason.ValueType  # 24
-    """Cause: there is no such puzzle. Detail ResourceInfo. Action: use an id listed by ListPuzzles. NOT_FOUND."""
+    """Cause: there is no such puzzle. Detail ResourceInfo. Action: use an id from ListPuzzles. NOT_FOUND."""
     ERROR_REASON_CHECKPOINT_NOT_FOUND: _ErrorReason.ValueType  # 25
-    """Cause: there is no signed checkpoint of that tree size, or none at all yet. Detail ResourceInfo. Action: ask
-    for the newest; where there is none, the operator has to make a key. NOT_FOUND.
+    """Cause: there is no signed checkpoint of this tree size, or none at all. Detail ResourceInfo. Action: ask for the
+    newest; if there is none, the operator must create a signing key. NOT_FOUND.
     """
     ERROR_REASON_MATCH_NOT_IN_PLAY: _ErrorReason.ValueType  # 30
-    """Cause: the cards are not dealt yet, or the match is over. Detail PreconditionFailure, as for all reasons
-    down to GIVEN_UP_TOO_OFTEN. Action: look at TableView.phase. FAILED_PRECONDITION.
+    """The table. All reasons from MATCH_NOT_IN_PLAY to NOTHING_LED have the detail PreconditionFailure.
+
+    Cause: the cards are not dealt, or the match is over. Action: look at TableView.phase. FAILED_PRECONDITION.
     """
     ERROR_REASON_MATCH_NOT_WAITING: _ErrorReason.ValueType  # 31
-    """Cause: the cards are dealt, or the match is over: seats can no longer be taken, nor the table cancelled (R3.0).
-    From Rematch: this is so at the match's rematch, of which there is only one. Action: look at TableView.phase;
-    where the rematch is over too, call Rematch for that one, or open a new table. FAILED_PRECONDITION.
+    """Cause: the cards are dealt or the match is over, so no seat can be taken and the table cannot be cancelled (R3.0).
+    From Rematch: this holds for the rematch of the match, and a match has only one. Action: look at TableView.phase;
+    if the rematch is over too, call Rematch for it, or open a new table. FAILED_PRECONDITION.
     """
     ERROR_REASON_MATCH_NOT_ENDED: _ErrorReason.ValueType  # 32
-    """Cause: the match is not over yet. Action: wait for `finished`. FAILED_PRECONDITION."""
+    """Cause: the match is not over. Action: wait for `finished`. FAILED_PRECONDITION."""
     ERROR_REASON_SEAT_TAKEN: _ErrorReason.ValueType  # 33
-    """Cause: somebody sits on that seat. Action: take another seat, or leave the seat out to get any free one.
+    """Cause: the seat is taken. Action: take another seat, or leave the seat out to get any free one.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_TABLE_FULL: _ErrorReason.ValueType  # 34
     """Cause: no seat is free. Action: look for another table. FAILED_PRECONDITION."""
     ERROR_REASON_ALREADY_SEATED: _ErrorReason.ValueType  # 35
-    """Cause: you sit at this table already. Action: none; your seat is in the view. FAILED_PRECONDITION."""
+    """Cause: the caller already sits at this table. Action: none; the seat is in the view. FAILED_PRECONDITION."""
     ERROR_REASON_NO_BOTS_AT_STAKED_TABLE: _ErrorReason.ValueType  # 36
-    """Cause: bots do not sit at staked tables (R12.7). Action: open a free table. FAILED_PRECONDITION."""
+    """Cause: bots cannot sit at staked tables (R12.7). Action: open a free table. FAILED_PRECONDITION."""
     ERROR_REASON_INSUFFICIENT_COINS: _ErrorReason.ValueType  # 37
-    """Cause: your balance is below the stake (R12.2). Metadata `balance_coins` and `stake_coins`. Action:
-    choose a table with a lower stake. FAILED_PRECONDITION.
+    """Cause: the balance is below the stake (R12.2). Metadata `balance_coins` and `stake_coins`. Action: choose a table
+    with a lower stake. FAILED_PRECONDITION.
     """
     ERROR_REASON_REMATCH_IMPOSSIBLE: _ErrorReason.ValueType  # 38
     """Cause: the match ended before the deal, so there is nothing to repeat. Action: open a new table.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_GIVEN_UP_TOO_OFTEN: _ErrorReason.ValueType  # 39
-    """Cause: you have sat down at this table and given up your seat as often as you may. Action: look for another
-    table. FAILED_PRECONDITION.
+    """Cause: the caller sat down at this table and gave up the seat too often. Action: look for another table.
+    FAILED_PRECONDITION.
     """
     ERROR_REASON_SEAT_IS_OUT: _ErrorReason.ValueType  # 40
-    """Cause: your seat is out (R9.1). Detail PreconditionFailure, as for all reasons down to
-    NOTHING_LED. Action: none. FAILED_PRECONDITION.
+    """Moves.
+
+    Cause: the seat is out (R9.1). Action: none. FAILED_PRECONDITION.
     """
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 41
-    """Cause: the move belongs to another seat: leading to the attacker; beating, transferring and taking to the
-    defender; throwing in and passing to the others (R4.1, R4.2, R5.2, R5.3). Action: look at TableView.moves.
-    FAILED_PRECONDITION.
+    """Cause: the move belongs to another seat. The attacker leads; the defender beats, transfers and takes; the others
+    throw in and pass (R4.1, R4.2, R5.2, R5.3). Action: look at TableView.moves. FAILED_PRECONDITION.
     """
     ERROR_REASON_CARD_NOT_HELD: _ErrorReason.ValueType  # 42
-    """Cause: the card is not in your hand. Action: play a card of TableView.hand. FAILED_PRECONDITION."""
+    """Cause: the card is not in the caller's hand. Action: play a card of TableView.hand. FAILED_PRECONDITION."""
     ERROR_REASON_RANK_NOT_ON_TABLE: _ErrorReason.ValueType  # 43
-    """Cause: no card of this rank lies on the table (R5.1). Action: look at TableView.moves.
-    FAILED_PRECONDITION.
-    """
+    """Cause: there is no card of this rank on the table (R5.1). Action: look at TableView.moves. FAILED_PRECONDITION."""
     ERROR_REASON_NOT_A_NEIGHBOUR: _ErrorReason.ValueType  # 44
-    """Cause: only the neighbours of the defender throw in at this table (R5.2). Action: none.
-    FAILED_PRECONDITION.
-    """
+    """Cause: at this table only the neighbours of the defender throw in (R5.2). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_CAP_REACHED: _ErrorReason.ValueType  # 45
-    """Cause: the bout has all the attack cards that it may have (R4.3). Action: none; `attacks_left` is 0.
+    """Cause: the bout has the most attack cards that it may have (R4.3). Action: none; `attacks_left` is 0.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_NO_SUCH_ATTACK_CARD: _ErrorReason.ValueType  # 46
-    """Cause: the attack card that you name does not lie on the table. Action: look at TableView.table.
-    FAILED_PRECONDITION.
-    """
+    """Cause: the attack card in the request is not on the table. Action: look at TableView.table. FAILED_PRECONDITION."""
     ERROR_REASON_ALREADY_BEATEN: _ErrorReason.ValueType  # 47
-    """Cause: that attack card is beaten already (R4.2). Action: look at TableView.table. FAILED_PRECONDITION."""
+    """Cause: the attack card is already beaten (R4.2). Action: look at TableView.table. FAILED_PRECONDITION."""
     ERROR_REASON_DOES_NOT_BEAT: _ErrorReason.ValueType  # 48
-    """Cause: the card does not beat that attack card (R1.3). Action: look at TableView.moves.
-    FAILED_PRECONDITION.
-    """
+    """Cause: the card does not beat the attack card (R1.3). Action: look at TableView.moves. FAILED_PRECONDITION."""
     ERROR_REASON_TAKE_DECLARED: _ErrorReason.ValueType  # 49
-    """Cause: you have said "take", which cannot be called back (R7.2). Action: none. FAILED_PRECONDITION."""
+    """Cause: the defender declared that it takes, which is final (R7.2). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_NOTHING_TO_TAKE: _ErrorReason.ValueType  # 50
-    """Cause: there is nothing to take: every card that was led or thrown in is beaten (R7.2). Action: none.
-    FAILED_PRECONDITION.
-    """
+    """Cause: there is nothing to take, because every attack card is beaten (R7.2). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_TRANSFER_OFF: _ErrorReason.ValueType  # 51
-    """Cause: the table is podkidnoy: there are no transfers (R6). Action: none. FAILED_PRECONDITION."""
+    """Cause: the table has no transfers (R6). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_NOT_THE_RANK_LED: _ErrorReason.ValueType  # 52
-    """Cause: a transfer needs a card of the rank led (R6.1). Action: look at TableView.moves.
+    """Cause: a transfer needs a card with the rank that was led (R6.1). Action: look at TableView.moves.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_TRANSFER_TOO_LATE: _ErrorReason.ValueType  # 53
-    """Cause: a card on the table is beaten already, so the attack can no longer be transferred (R6.1). Action:
-    beat or take. FAILED_PRECONDITION.
+    """Cause: a card on the table is already beaten, so the attack cannot be transferred (R6.1). Action: beat or take.
+    FAILED_PRECONDITION.
     """
     ERROR_REASON_TRANSFER_TOO_MANY: _ErrorReason.ValueType  # 54
-    """Cause: the next seat would face more attack cards than it holds cards, or than a bout may have (R6.2).
-    Action: beat or take. FAILED_PRECONDITION.
+    """Cause: the next seat would face more attack cards than it has cards, or than a bout may have (R6.2). Action: beat
+    or take. FAILED_PRECONDITION.
     """
     ERROR_REASON_PASS_TOO_EARLY: _ErrorReason.ValueType  # 55
-    """Cause: it is too early to pass: an attack card is unbeaten and the defender has not said "take", or
-    nothing is led yet (R5.3). Action: wait, or lead. FAILED_PRECONDITION.
+    """Cause: it is too early to pass: an attack card is unbeaten and the defender has not declared that it takes, or no
+    card was led (R5.3). Action: wait, or lead. FAILED_PRECONDITION.
     """
     ERROR_REASON_ALREADY_PASSED: _ErrorReason.ValueType  # 56
-    """Cause: you have passed, and no card was played since (R5.3). Action: none. FAILED_PRECONDITION."""
+    """Cause: the seat has passed, and no card was played since (R5.3). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_NOTHING_TO_PASS: _ErrorReason.ValueType  # 57
-    """Cause: you have nothing to pass on: you may not throw in, or hold no cards (R5.3). Action: none.
+    """Cause: the seat has nothing to pass on: it may not throw in, or has no cards (R5.3). Action: none.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_NOT_TRICKY: _ErrorReason.ValueType  # 58
-    """Cause: the table is not tricky, so nothing can be challenged (R11). Action: none. FAILED_PRECONDITION."""
+    """Cause: the table is not tricky, so no play can be challenged (R11). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_NO_SUCH_PLAY: _ErrorReason.ValueType  # 59
-    """Cause: the version named is not a play of the running bout (R11.3). Action: look at TableView.moves.
+    """Cause: the version is not that of a play of the current bout (R11.3). Action: look at TableView.moves.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_OWN_PLAY: _ErrorReason.ValueType  # 60
-    """Cause: the play is your own (R11.3). Action: none. FAILED_PRECONDITION."""
+    """Cause: the play is the caller's own (R11.3). Action: none. FAILED_PRECONDITION."""
     ERROR_REASON_NOTHING_LED: _ErrorReason.ValueType  # 61
-    """Cause: no card lies on the table yet, so there is nothing to beat, transfer or take (R4.1). Action: wait for the
+    """Cause: there is no card on the table, so there is nothing to beat, transfer or take (R4.1). Action: wait for the
     lead. FAILED_PRECONDITION.
     """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 70
-    """Cause: you call faster than you may. Details QuotaFailure and RetryInfo. Action: wait as RetryInfo says,
-    then repeat the same request. RESOURCE_EXHAUSTED.
+    """Limits.
+
+    Cause: the caller, or the network address, makes too many calls. Details QuotaFailure and RetryInfo. Action: wait
+    as RetryInfo says, then repeat the same request. RESOURCE_EXHAUSTED.
     """
     ERROR_REASON_TOO_MANY_WATCHES: _ErrorReason.ValueType  # 71
-    """Cause: you have as many watches open as you may. Detail QuotaFailure. Action: end one first.
+    """Cause: the caller has as many open watches and sessions as allowed. Detail QuotaFailure. Action: end one first.
     RESOURCE_EXHAUSTED.
     """
     ERROR_REASON_SLOW_WATCHER: _ErrorReason.ValueType  # 72
-    """Cause: you read a watch too slowly, and the server let it go. Detail RetryInfo. Action: watch again,
-    `after_version` the last that you have seen; nothing is lost. RESOURCE_EXHAUSTED.
+    """Cause: the client read a watch too slowly, and the server ended it. Detail RetryInfo. Action: watch again with
+    `after_version` = the last version received. Nothing is lost. RESOURCE_EXHAUSTED.
     """
     ERROR_REASON_TOO_MANY_TABLES: _ErrorReason.ValueType  # 73
-    """Cause: of the tables that wait for players, you opened as many as one player may. A rematch counts for the player
-    whose Rematch opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable.
-    RESOURCE_EXHAUSTED.
+    """Cause: as many tables that the caller opened wait for players as allowed. A rematch counts for the player whose
+    Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table and play, or close one with
+    CancelTable. RESOURCE_EXHAUSTED.
     """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 80
-    """Cause: the server is shutting down. Detail RetryInfo. Action: repeat the same request, with the same
-    request id; resume watches. UNAVAILABLE.
+    """The server.
+
+    Cause: the server is shutting down. Detail RetryInfo. Action: repeat the same request with the same request id, and
+    resume watches. UNAVAILABLE.
     """
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 81
-    """Cause: the server has more work than it can take. Detail RetryInfo. Action: repeat the same request after
-    the delay. UNAVAILABLE.
+    """Cause: the server has too much work. Detail RetryInfo. Action: repeat the same request after the delay.
+    UNAVAILABLE.
     """
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 82
-    """Cause: the database cannot be reached, or the connection broke while a command was being stored. Detail
-    RetryInfo. Action: repeat the same request, with the same request id: if it was stored, you get its
-    answer. UNAVAILABLE.
+    """Cause: the database cannot be reached, or the connection broke while a command was stored. Detail RetryInfo.
+    Action: repeat the same request with the same request id. If the command was stored, the reply is the one that was
+    lost. UNAVAILABLE.
     """
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 83
-    """Cause: a fault of the server. A command may have been stored all the same: GetMatch shows it. Metadata `trace_id`,
+    """Cause: a fault of the server. A command may have been stored nevertheless: GetMatch shows it. Metadata `trace_id`:
     32 hexadecimal digits. Action: do not retry; report the trace id to the operator. INTERNAL.
     """
     ERROR_REASON_MATCH_NOT_DEALT: _ErrorReason.ValueType  # 90
-    """Cause: the cards are not dealt yet, and seats can still be taken: nobody may see the match open. Detail
+    """Audits.
+
+    Cause: the cards are not dealt and seats can still be taken, so nobody may see the match open. Detail
     PreconditionFailure. Action: wait for the deal. FAILED_PRECONDITION.
     """
     ERROR_REASON_NOT_IN_CHECKPOINT: _ErrorReason.ValueType  # 91
-    """Cause: the match is not in the tree of that checkpoint: it runs, or has ended later. Detail
-    PreconditionFailure. Action: wait for the next checkpoint after its end. FAILED_PRECONDITION.
+    """Cause: the match is not in the tree of this checkpoint: it is running, or ended later. Detail PreconditionFailure.
+    Action: wait for the first checkpoint after its end. FAILED_PRECONDITION.
     """
     ERROR_REASON_LOG_CORRUPT: _ErrorReason.ValueType  # 92
-    """Cause: the stored records cannot be folded into a match or a dispute, or the stored tree is broken. Somebody has
-    changed them. Metadata `trace_id`. Action: do not retry; report the trace id to the operator. An auditor can call
-    VerifyMatch, which says what is wrong. DATA_LOSS.
+    """Cause: the stored records are not a valid match, or the stored tree is broken: they were changed. Action: call
+    VerifyMatch, which says what is wrong, and inform the operator. DATA_LOSS.
     """
     ERROR_REASON_DISPUTE_NOT_FOUND: _ErrorReason.ValueType  # 100
-    """Cause: there is no such dispute, or it is not yours to see. Detail ResourceInfo. Action: check the id.
+    """Disputes. All reasons from DISPUTE_TOO_LATE to CORRECTION_NOT_PENDING have the detail PreconditionFailure.
+
+    Cause: there is no such dispute, or the caller may not see it. Detail ResourceInfo. Action: check the id.
     NOT_FOUND.
     """
     ERROR_REASON_DISPUTE_TOO_LATE: _ErrorReason.ValueType  # 101
-    """Cause: the time for disputes about this match is over. Metadata `until`, a time as in RFC 3339. Detail
-    PreconditionFailure, as for all reasons down to CORRECTION_NOT_PENDING. Action: none. FAILED_PRECONDITION.
+    """Cause: the time for disputes about this match is over. Metadata `until`: its end (RFC 3339). Action: none.
+    FAILED_PRECONDITION.
     """
     ERROR_REASON_TOO_MANY_DISPUTES: _ErrorReason.ValueType  # 102
-    """Cause: you have as many disputes open about this match as you may. Action: wait for a ruling.
+    """Cause: the caller has as many open disputes about this match as allowed. Action: wait for a ruling.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_NO_STAKE: _ErrorReason.ValueType  # 103
-    """Cause: the table has no stake, so there was nothing to pay out (R12). Action: name a version instead.
+    """Cause: the table has no stake, so nothing was paid out (R12). Action: complain about a version instead.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_DISPUTE_NOT_OPEN: _ErrorReason.ValueType  # 104
-    """Cause: the dispute has been ruled on. Action: look at Dispute.status. FAILED_PRECONDITION."""
+    """Cause: an auditor has already ruled on the dispute. Action: look at Dispute.status. FAILED_PRECONDITION."""
     ERROR_REASON_CORRECTION_NOT_PENDING: _ErrorReason.ValueType  # 105
-    """Cause: no ruling waits for an operator. Action: look at Dispute.status. FAILED_PRECONDITION."""
+    """Cause: no correction of this dispute waits for a decision. Action: look at Dispute.status. FAILED_PRECONDITION."""
     ERROR_REASON_CORRECTION_UNBALANCED: _ErrorReason.ValueType  # 106
-    """Cause: the corrections do not add up to 0, name somebody twice or somebody who does not sit at the match, or
-    come with a complaint that is rejected. Detail BadRequest. Action: mend them. INVALID_ARGUMENT.
+    """Cause: the corrections do not add up to 0, name a player twice or a player who does not sit at the match, or come
+    with a rejected complaint. Detail BadRequest. Action: fix the corrections. INVALID_ARGUMENT.
     """
     ERROR_REASON_CORRECTION_NOT_COVERED: _ErrorReason.ValueType  # 107
     """Cause: a player has fewer coins than the correction takes off. Metadata `player_id`, `balance_coins` and
-    `needed_coins`. Detail PreconditionFailure. Action: decline, and have the auditor rule anew.
+    `needed_coins`. Detail PreconditionFailure. Action: decline, so that the auditor can rule again.
     FAILED_PRECONDITION.
     """
     ERROR_REASON_OWN_RULING: _ErrorReason.ValueType  # 108
-    """Cause: you made this ruling yourself, and nobody signs off their own. Action: leave it to another operator.
-    PERMISSION_DENIED.
+    """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
+    another operator. PERMISSION_DENIED.
     """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
-    """Every reason for which a call can be refused. A refusal is a `google.rpc.Status` (in the trailing metadata
-    `grpc-status-details-bin` of a unary call or a stream, or in PlaySessionResponse.error) whose details hold
-      - `google.rpc.ErrorInfo`: domain `durak.v1`, reason the name of a value below without its prefix
-        ERROR_REASON_, and in the metadata `clause` the rule that decided (as in R5.1; absent where no rule of
-        the table did) and what else is named below;
-      - the detail named below, where one fits. Its descriptions are English, for who makes the client;
-      - `google.rpc.LocalizedMessage`: one sentence for the player, in the language of the call's
-        `accept-language` metadata (ru, el, en; English otherwise), which is read as browsers send it: `el-GR`, or
-        `fr, ru;q=0.8`. On a session, that of its metadata.
+    """The reason why a call was refused.
 
-    A refused call has changed nothing and recorded nothing, unless its reason says otherwise. Each value says: cause. Action for the client. Status
-    code.
+    A refusal is a `google.rpc.Status`: in the trailing metadata `grpc-status-details-bin` of a call or stream, or in
+    PlaySessionResponse.error. Its details are:
+      - `google.rpc.ErrorInfo`. Domain: `durak.v1`. Reason: the name of a value below without the prefix ERROR_REASON_.
+        Metadata: `clause` is the clause of the rules that decided, such as `R5.1`, if there is one; other keys are named
+        below.
+      - The detail that is named below, if any: `google.rpc.BadRequest`, PreconditionFailure, ResourceInfo, QuotaFailure
+        or RetryInfo. Its texts are English, for the developer of the client.
+      - `google.rpc.LocalizedMessage`: one sentence for the player, in Russian (ru), Greek (el) or English (en). The
+        call's metadata `accept-language` selects the language, as in browsers: `el-GR`, or `fr, ru;q=0.8`. The default
+        is English. On a session, the metadata of the session decides.
+
+    A refused call changes nothing and stores nothing, unless its reason says otherwise. The comment of each value has
+    the cause, the action for the client, and the status code.
     """
 
 ERROR_REASON_UNSPECIFIED: ErrorReason.ValueType  # 0
 """Never sent. Treat an unknown reason by its status code."""
 ERROR_REASON_MALFORMED_FIELD: ErrorReason.ValueType  # 1
-"""Cause: a field is missing, malformed or out of range, or an enum has a number that this contract does not
-know. The detail BadRequest names each field by its path. Action: mend the request; do not repeat it as
-it is. INVALID_ARGUMENT.
+"""The request.
+
+Cause: a field is missing, malformed or out of range, or an enum has a number that this contract does not have.
+Detail BadRequest names each field by its path. Action: fix the request before sending it again. INVALID_ARGUMENT.
 """
 ERROR_REASON_NOT_DEALABLE: ErrorReason.ValueType  # 2
-"""Cause: these settings cannot be dealt: too few cards for the seats (R2.1). Detail BadRequest. Action:
-choose a larger deck or fewer seats. INVALID_ARGUMENT.
+"""Cause: the deck has too few cards for the seats (R2.1). Detail BadRequest. Action: choose a larger deck or fewer
+seats. INVALID_ARGUMENT.
 """
 ERROR_REASON_PRESET_LOCKED: ErrorReason.ValueType  # 3
-"""Cause: a setting differs from what the preset locks (R2.2). Detail BadRequest. Action: leave the setting
-at its default, or open the table without a preset. INVALID_ARGUMENT.
+"""Cause: a setting differs from the value that the preset locks (R2.2). Detail BadRequest. Action: leave the setting
+out, or open the table without a preset. INVALID_ARGUMENT.
 """
 ERROR_REASON_UNKNOWN_PRESET: ErrorReason.ValueType  # 4
-"""Cause: there is no preset of this name (R2.2). Detail BadRequest. Action: use a name listed in
-Settings.preset. INVALID_ARGUMENT.
+"""Cause: there is no preset of this name (R2.2). Detail BadRequest. Action: use a name from
+RulesService.ListPresets. INVALID_ARGUMENT.
 """
 ERROR_REASON_PAGE_TOKEN_INVALID: ErrorReason.ValueType  # 5
-"""Cause: the page token was not made by this call with these filters. Detail BadRequest. Action: start
-again from the first page. INVALID_ARGUMENT.
+"""Cause: the page token is not from this call with the same filters. Detail BadRequest. Action: start again from the
+first page. INVALID_ARGUMENT.
 """
 ERROR_REASON_REQUEST_ID_REUSED: ErrorReason.ValueType  # 6
-"""Cause: you have used this request id before, with another payload. `expected_version` is not compared, and ids are
-known at their match only: that another match or player had the same one goes unnoticed. Action: make a new UUID
-for each new command; repeat a request only unchanged. ALREADY_EXISTS.
+"""Cause: the caller used this request id before, with another payload. Request ids are compared within one match, one
+dispute or the grants of one operator, and `expected_version` is not part of the payload. Action: create a new UUID
+for each new command, and repeat a request only unchanged. ALREADY_EXISTS.
 """
 ERROR_REASON_TOKEN_MISSING: ErrorReason.ValueType  # 10
-"""Cause: the call carries no bearer token. Action: send metadata `authorization: Bearer <token>`.
-UNAUTHENTICATED.
+"""The caller.
+
+Cause: the call has no bearer token. Action: send the metadata `authorization: Bearer <token>`. UNAUTHENTICATED.
 """
 ERROR_REASON_TOKEN_INVALID: ErrorReason.ValueType  # 11
-"""Cause: the token is malformed, forged, meant for another service, or lacks a claim. Action: get a new
-token. UNAUTHENTICATED.
+"""Cause: the token is malformed or forged, is for another service, or lacks a claim. Action: get a new token.
+UNAUTHENTICATED.
 """
 ERROR_REASON_TOKEN_EXPIRED: ErrorReason.ValueType  # 12
-"""Cause: the token has expired. An open watch or session ends with this reason when its token does. Action:
-get a new token, then resume. UNAUTHENTICATED.
+"""Cause: the token has expired. An open watch or session ends with this reason when its token expires. Action: get a
+new token and resume. UNAUTHENTICATED.
 """
 ERROR_REASON_ROLE_REQUIRED: ErrorReason.ValueType  # 13
-"""Cause: the token's roles do not include one that may make this call, or include `auditor`, with which nobody plays.
-Metadata `roles` lists those that may. Action: use a token with such a role, and without `auditor`
-to play. PERMISSION_DENIED.
+"""Cause: the token has no role that may make this call; or it has the role `auditor`, with which nobody can play.
+Metadata `roles`: the roles that may make the call. Action: use a token with such a role. PERMISSION_DENIED.
 """
 ERROR_REASON_NOT_SEATED: ErrorReason.ValueType  # 14
-"""Cause: you do not sit at this match. Action: take a seat first; spectators can only watch.
+"""Cause: the caller does not sit at this match. Action: take a seat first; spectators can only watch.
 PERMISSION_DENIED.
 """
 ERROR_REASON_NOT_OWNER: ErrorReason.ValueType  # 15
-"""Cause: only the player who opened the table may do this (R3.0); a rematch can be closed by every player in
+"""Cause: only the owner of the table may do this (R3.0). A rematch can be closed by each player in
 TableView.reserved_for. Action: none. PERMISSION_DENIED.
 """
 ERROR_REASON_SEAT_RESERVED: ErrorReason.ValueType  # 16
-"""Cause: this seat of a rematch is kept for who had it (TableView.reserved_for). Action: take your own seat; with
-none there, look for another table.
-PERMISSION_DENIED.
+"""Cause: this seat of a rematch is reserved for the player who had it (TableView.reserved_for). Action: take your own
+seat; if you have none there, look for another table. PERMISSION_DENIED.
 """
 ERROR_REASON_OWN_MATCH: ErrorReason.ValueType  # 17
-"""Cause: you have, or had, a seat at this match, so you may neither see it open nor decide about it. Action:
-leave it to another auditor or operator. PERMISSION_DENIED.
+"""Cause: the caller has or had a seat at this match, so they may not see it open or decide about it. Action: leave it
+to another auditor or operator. PERMISSION_DENIED.
 """
 ERROR_REASON_MATCH_NOT_FOUND: ErrorReason.ValueType  # 20
-"""Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND."""
+"""The match, the version, the proof.
+
+Cause: there is no such match. Detail ResourceInfo. Action: check the id. NOT_FOUND.
+"""
 ERROR_REASON_VERSION_BEYOND_HEAD: ErrorReason.ValueType  # 21
-"""Cause: `after_version`, or the version asked for, is beyond the last event. Metadata `head_version`. Action:
-ask from a version that you have seen. OUT_OF_RANGE.
+"""Cause: the version in the request is above that of the last event. Metadata `head_version`: the last version.
+Action: use a version that you have seen. OUT_OF_RANGE.
 """
 ERROR_REASON_STALE_VERSION: ErrorReason.ValueType  # 22
-"""Cause: the match, or the dispute, is not at `expected_version`. Metadata `expected_version` and `head_version`.
-Action: get the new view and decide again. ABORTED.
+"""Cause: the match or the dispute is not at `expected_version`. Metadata `expected_version` and `head_version`.
+Action: get the new state and decide again. ABORTED.
 """
 ERROR_REASON_CONTENTION: ErrorReason.ValueType  # 23
-"""Cause: the match changed again and again while the command was decided, and the server gave up. Detail
-RetryInfo. Action: repeat the same request, with the same request id. ABORTED.
+"""Cause: the match changed repeatedly while the command was decided, and the server gave up. Detail RetryInfo.
+Action: repeat the same request with the same request id. ABORTED.
 """
 ERROR_REASON_PUZZLE_NOT_FOUND: ErrorReason.ValueType  # 24
-"""Cause: there is no such puzzle. Detail ResourceInfo. Action: use an id listed by ListPuzzles. NOT_FOUND."""
+"""Cause: there is no such puzzle. Detail ResourceInfo. Action: use an id from ListPuzzles. NOT_FOUND."""
 ERROR_REASON_CHECKPOINT_NOT_FOUND: ErrorReason.ValueType  # 25
-"""Cause: there is no signed checkpoint of that tree size, or none at all yet. Detail ResourceInfo. Action: ask
-for the newest; where there is none, the operator has to make a key. NOT_FOUND.
+"""Cause: there is no signed checkpoint of this tree size, or none at all. Detail ResourceInfo. Action: ask for the
+newest; if there is none, the operator must create a signing key. NOT_FOUND.
 """
 ERROR_REASON_MATCH_NOT_IN_PLAY: ErrorReason.ValueType  # 30
-"""Cause: the cards are not dealt yet, or the match is over. Detail PreconditionFailure, as for all reasons
-down to GIVEN_UP_TOO_OFTEN. Action: look at TableView.phase. FAILED_PRECONDITION.
+"""The table. All reasons from MATCH_NOT_IN_PLAY to NOTHING_LED have the detail PreconditionFailure.
+
+Cause: the cards are not dealt, or the match is over. Action: look at TableView.phase. FAILED_PRECONDITION.
 """
 ERROR_REASON_MATCH_NOT_WAITING: ErrorReason.ValueType  # 31
-"""Cause: the cards are dealt, or the match is over: seats can no longer be taken, nor the table cancelled (R3.0).
-From Rematch: this is so at the match's rematch, of which there is only one. Action: look at TableView.phase;
-where the rematch is over too, call Rematch for that one, or open a new table. FAILED_PRECONDITION.
+"""Cause: the cards are dealt or the match is over, so no seat can be taken and the table cannot be cancelled (R3.0).
+From Rematch: this holds for the rematch of the match, and a match has only one. Action: look at TableView.phase;
+if the rematch is over too, call Rematch for it, or open a new table. FAILED_PRECONDITION.
 """
 ERROR_REASON_MATCH_NOT_ENDED: ErrorReason.ValueType  # 32
-"""Cause: the match is not over yet. Action: wait for `finished`. FAILED_PRECONDITION."""
+"""Cause: the match is not over. Action: wait for `finished`. FAILED_PRECONDITION."""
 ERROR_REASON_SEAT_TAKEN: ErrorReason.ValueType  # 33
-"""Cause: somebody sits on that seat. Action: take another seat, or leave the seat out to get any free one.
+"""Cause: the seat is taken. Action: take another seat, or leave the seat out to get any free one.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_TABLE_FULL: ErrorReason.ValueType  # 34
 """Cause: no seat is free. Action: look for another table. FAILED_PRECONDITION."""
 ERROR_REASON_ALREADY_SEATED: ErrorReason.ValueType  # 35
-"""Cause: you sit at this table already. Action: none; your seat is in the view. FAILED_PRECONDITION."""
+"""Cause: the caller already sits at this table. Action: none; the seat is in the view. FAILED_PRECONDITION."""
 ERROR_REASON_NO_BOTS_AT_STAKED_TABLE: ErrorReason.ValueType  # 36
-"""Cause: bots do not sit at staked tables (R12.7). Action: open a free table. FAILED_PRECONDITION."""
+"""Cause: bots cannot sit at staked tables (R12.7). Action: open a free table. FAILED_PRECONDITION."""
 ERROR_REASON_INSUFFICIENT_COINS: ErrorReason.ValueType  # 37
-"""Cause: your balance is below the stake (R12.2). Metadata `balance_coins` and `stake_coins`. Action:
-choose a table with a lower stake. FAILED_PRECONDITION.
+"""Cause: the balance is below the stake (R12.2). Metadata `balance_coins` and `stake_coins`. Action: choose a table
+with a lower stake. FAILED_PRECONDITION.
 """
 ERROR_REASON_REMATCH_IMPOSSIBLE: ErrorReason.ValueType  # 38
 """Cause: the match ended before the deal, so there is nothing to repeat. Action: open a new table.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_GIVEN_UP_TOO_OFTEN: ErrorReason.ValueType  # 39
-"""Cause: you have sat down at this table and given up your seat as often as you may. Action: look for another
-table. FAILED_PRECONDITION.
+"""Cause: the caller sat down at this table and gave up the seat too often. Action: look for another table.
+FAILED_PRECONDITION.
 """
 ERROR_REASON_SEAT_IS_OUT: ErrorReason.ValueType  # 40
-"""Cause: your seat is out (R9.1). Detail PreconditionFailure, as for all reasons down to
-NOTHING_LED. Action: none. FAILED_PRECONDITION.
+"""Moves.
+
+Cause: the seat is out (R9.1). Action: none. FAILED_PRECONDITION.
 """
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 41
-"""Cause: the move belongs to another seat: leading to the attacker; beating, transferring and taking to the
-defender; throwing in and passing to the others (R4.1, R4.2, R5.2, R5.3). Action: look at TableView.moves.
-FAILED_PRECONDITION.
+"""Cause: the move belongs to another seat. The attacker leads; the defender beats, transfers and takes; the others
+throw in and pass (R4.1, R4.2, R5.2, R5.3). Action: look at TableView.moves. FAILED_PRECONDITION.
 """
 ERROR_REASON_CARD_NOT_HELD: ErrorReason.ValueType  # 42
-"""Cause: the card is not in your hand. Action: play a card of TableView.hand. FAILED_PRECONDITION."""
+"""Cause: the card is not in the caller's hand. Action: play a card of TableView.hand. FAILED_PRECONDITION."""
 ERROR_REASON_RANK_NOT_ON_TABLE: ErrorReason.ValueType  # 43
-"""Cause: no card of this rank lies on the table (R5.1). Action: look at TableView.moves.
-FAILED_PRECONDITION.
-"""
+"""Cause: there is no card of this rank on the table (R5.1). Action: look at TableView.moves. FAILED_PRECONDITION."""
 ERROR_REASON_NOT_A_NEIGHBOUR: ErrorReason.ValueType  # 44
-"""Cause: only the neighbours of the defender throw in at this table (R5.2). Action: none.
-FAILED_PRECONDITION.
-"""
+"""Cause: at this table only the neighbours of the defender throw in (R5.2). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_CAP_REACHED: ErrorReason.ValueType  # 45
-"""Cause: the bout has all the attack cards that it may have (R4.3). Action: none; `attacks_left` is 0.
+"""Cause: the bout has the most attack cards that it may have (R4.3). Action: none; `attacks_left` is 0.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_NO_SUCH_ATTACK_CARD: ErrorReason.ValueType  # 46
-"""Cause: the attack card that you name does not lie on the table. Action: look at TableView.table.
-FAILED_PRECONDITION.
-"""
+"""Cause: the attack card in the request is not on the table. Action: look at TableView.table. FAILED_PRECONDITION."""
 ERROR_REASON_ALREADY_BEATEN: ErrorReason.ValueType  # 47
-"""Cause: that attack card is beaten already (R4.2). Action: look at TableView.table. FAILED_PRECONDITION."""
+"""Cause: the attack card is already beaten (R4.2). Action: look at TableView.table. FAILED_PRECONDITION."""
 ERROR_REASON_DOES_NOT_BEAT: ErrorReason.ValueType  # 48
-"""Cause: the card does not beat that attack card (R1.3). Action: look at TableView.moves.
-FAILED_PRECONDITION.
-"""
+"""Cause: the card does not beat the attack card (R1.3). Action: look at TableView.moves. FAILED_PRECONDITION."""
 ERROR_REASON_TAKE_DECLARED: ErrorReason.ValueType  # 49
-"""Cause: you have said "take", which cannot be called back (R7.2). Action: none. FAILED_PRECONDITION."""
+"""Cause: the defender declared that it takes, which is final (R7.2). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_NOTHING_TO_TAKE: ErrorReason.ValueType  # 50
-"""Cause: there is nothing to take: every card that was led or thrown in is beaten (R7.2). Action: none.
-FAILED_PRECONDITION.
-"""
+"""Cause: there is nothing to take, because every attack card is beaten (R7.2). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_TRANSFER_OFF: ErrorReason.ValueType  # 51
-"""Cause: the table is podkidnoy: there are no transfers (R6). Action: none. FAILED_PRECONDITION."""
+"""Cause: the table has no transfers (R6). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_NOT_THE_RANK_LED: ErrorReason.ValueType  # 52
-"""Cause: a transfer needs a card of the rank led (R6.1). Action: look at TableView.moves.
+"""Cause: a transfer needs a card with the rank that was led (R6.1). Action: look at TableView.moves.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_TRANSFER_TOO_LATE: ErrorReason.ValueType  # 53
-"""Cause: a card on the table is beaten already, so the attack can no longer be transferred (R6.1). Action:
-beat or take. FAILED_PRECONDITION.
+"""Cause: a card on the table is already beaten, so the attack cannot be transferred (R6.1). Action: beat or take.
+FAILED_PRECONDITION.
 """
 ERROR_REASON_TRANSFER_TOO_MANY: ErrorReason.ValueType  # 54
-"""Cause: the next seat would face more attack cards than it holds cards, or than a bout may have (R6.2).
-Action: beat or take. FAILED_PRECONDITION.
+"""Cause: the next seat would face more attack cards than it has cards, or than a bout may have (R6.2). Action: beat
+or take. FAILED_PRECONDITION.
 """
 ERROR_REASON_PASS_TOO_EARLY: ErrorReason.ValueType  # 55
-"""Cause: it is too early to pass: an attack card is unbeaten and the defender has not said "take", or
-nothing is led yet (R5.3). Action: wait, or lead. FAILED_PRECONDITION.
+"""Cause: it is too early to pass: an attack card is unbeaten and the defender has not declared that it takes, or no
+card was led (R5.3). Action: wait, or lead. FAILED_PRECONDITION.
 """
 ERROR_REASON_ALREADY_PASSED: ErrorReason.ValueType  # 56
-"""Cause: you have passed, and no card was played since (R5.3). Action: none. FAILED_PRECONDITION."""
+"""Cause: the seat has passed, and no card was played since (R5.3). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_NOTHING_TO_PASS: ErrorReason.ValueType  # 57
-"""Cause: you have nothing to pass on: you may not throw in, or hold no cards (R5.3). Action: none.
+"""Cause: the seat has nothing to pass on: it may not throw in, or has no cards (R5.3). Action: none.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_NOT_TRICKY: ErrorReason.ValueType  # 58
-"""Cause: the table is not tricky, so nothing can be challenged (R11). Action: none. FAILED_PRECONDITION."""
+"""Cause: the table is not tricky, so no play can be challenged (R11). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_NO_SUCH_PLAY: ErrorReason.ValueType  # 59
-"""Cause: the version named is not a play of the running bout (R11.3). Action: look at TableView.moves.
+"""Cause: the version is not that of a play of the current bout (R11.3). Action: look at TableView.moves.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_OWN_PLAY: ErrorReason.ValueType  # 60
-"""Cause: the play is your own (R11.3). Action: none. FAILED_PRECONDITION."""
+"""Cause: the play is the caller's own (R11.3). Action: none. FAILED_PRECONDITION."""
 ERROR_REASON_NOTHING_LED: ErrorReason.ValueType  # 61
-"""Cause: no card lies on the table yet, so there is nothing to beat, transfer or take (R4.1). Action: wait for the
+"""Cause: there is no card on the table, so there is nothing to beat, transfer or take (R4.1). Action: wait for the
 lead. FAILED_PRECONDITION.
 """
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 70
-"""Cause: you call faster than you may. Details QuotaFailure and RetryInfo. Action: wait as RetryInfo says,
-then repeat the same request. RESOURCE_EXHAUSTED.
+"""Limits.
+
+Cause: the caller, or the network address, makes too many calls. Details QuotaFailure and RetryInfo. Action: wait
+as RetryInfo says, then repeat the same request. RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_TOO_MANY_WATCHES: ErrorReason.ValueType  # 71
-"""Cause: you have as many watches open as you may. Detail QuotaFailure. Action: end one first.
+"""Cause: the caller has as many open watches and sessions as allowed. Detail QuotaFailure. Action: end one first.
 RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_SLOW_WATCHER: ErrorReason.ValueType  # 72
-"""Cause: you read a watch too slowly, and the server let it go. Detail RetryInfo. Action: watch again,
-`after_version` the last that you have seen; nothing is lost. RESOURCE_EXHAUSTED.
+"""Cause: the client read a watch too slowly, and the server ended it. Detail RetryInfo. Action: watch again with
+`after_version` = the last version received. Nothing is lost. RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_TOO_MANY_TABLES: ErrorReason.ValueType  # 73
-"""Cause: of the tables that wait for players, you opened as many as one player may. A rematch counts for the player
-whose Rematch opened it, whoever owns it. Detail QuotaFailure. Action: fill one and play, or close one with CancelTable.
-RESOURCE_EXHAUSTED.
+"""Cause: as many tables that the caller opened wait for players as allowed. A rematch counts for the player whose
+Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table and play, or close one with
+CancelTable. RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 80
-"""Cause: the server is shutting down. Detail RetryInfo. Action: repeat the same request, with the same
-request id; resume watches. UNAVAILABLE.
+"""The server.
+
+Cause: the server is shutting down. Detail RetryInfo. Action: repeat the same request with the same request id, and
+resume watches. UNAVAILABLE.
 """
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 81
-"""Cause: the server has more work than it can take. Detail RetryInfo. Action: repeat the same request after
-the delay. UNAVAILABLE.
+"""Cause: the server has too much work. Detail RetryInfo. Action: repeat the same request after the delay.
+UNAVAILABLE.
 """
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 82
-"""Cause: the database cannot be reached, or the connection broke while a command was being stored. Detail
-RetryInfo. Action: repeat the same request, with the same request id: if it was stored, you get its
-answer. UNAVAILABLE.
+"""Cause: the database cannot be reached, or the connection broke while a command was stored. Detail RetryInfo.
+Action: repeat the same request with the same request id. If the command was stored, the reply is the one that was
+lost. UNAVAILABLE.
 """
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 83
-"""Cause: a fault of the server. A command may have been stored all the same: GetMatch shows it. Metadata `trace_id`,
+"""Cause: a fault of the server. A command may have been stored nevertheless: GetMatch shows it. Metadata `trace_id`:
 32 hexadecimal digits. Action: do not retry; report the trace id to the operator. INTERNAL.
 """
 ERROR_REASON_MATCH_NOT_DEALT: ErrorReason.ValueType  # 90
-"""Cause: the cards are not dealt yet, and seats can still be taken: nobody may see the match open. Detail
+"""Audits.
+
+Cause: the cards are not dealt and seats can still be taken, so nobody may see the match open. Detail
 PreconditionFailure. Action: wait for the deal. FAILED_PRECONDITION.
 """
 ERROR_REASON_NOT_IN_CHECKPOINT: ErrorReason.ValueType  # 91
-"""Cause: the match is not in the tree of that checkpoint: it runs, or has ended later. Detail
-PreconditionFailure. Action: wait for the next checkpoint after its end. FAILED_PRECONDITION.
+"""Cause: the match is not in the tree of this checkpoint: it is running, or ended later. Detail PreconditionFailure.
+Action: wait for the first checkpoint after its end. FAILED_PRECONDITION.
 """
 ERROR_REASON_LOG_CORRUPT: ErrorReason.ValueType  # 92
-"""Cause: the stored records cannot be folded into a match or a dispute, or the stored tree is broken. Somebody has
-changed them. Metadata `trace_id`. Action: do not retry; report the trace id to the operator. An auditor can call
-VerifyMatch, which says what is wrong. DATA_LOSS.
+"""Cause: the stored records are not a valid match, or the stored tree is broken: they were changed. Action: call
+VerifyMatch, which says what is wrong, and inform the operator. DATA_LOSS.
 """
 ERROR_REASON_DISPUTE_NOT_FOUND: ErrorReason.ValueType  # 100
-"""Cause: there is no such dispute, or it is not yours to see. Detail ResourceInfo. Action: check the id.
+"""Disputes. All reasons from DISPUTE_TOO_LATE to CORRECTION_NOT_PENDING have the detail PreconditionFailure.
+
+Cause: there is no such dispute, or the caller may not see it. Detail ResourceInfo. Action: check the id.
 NOT_FOUND.
 """
 ERROR_REASON_DISPUTE_TOO_LATE: ErrorReason.ValueType  # 101
-"""Cause: the time for disputes about this match is over. Metadata `until`, a time as in RFC 3339. Detail
-PreconditionFailure, as for all reasons down to CORRECTION_NOT_PENDING. Action: none. FAILED_PRECONDITION.
+"""Cause: the time for disputes about this match is over. Metadata `until`: its end (RFC 3339). Action: none.
+FAILED_PRECONDITION.
 """
 ERROR_REASON_TOO_MANY_DISPUTES: ErrorReason.ValueType  # 102
-"""Cause: you have as many disputes open about this match as you may. Action: wait for a ruling.
+"""Cause: the caller has as many open disputes about this match as allowed. Action: wait for a ruling.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_NO_STAKE: ErrorReason.ValueType  # 103
-"""Cause: the table has no stake, so there was nothing to pay out (R12). Action: name a version instead.
+"""Cause: the table has no stake, so nothing was paid out (R12). Action: complain about a version instead.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_DISPUTE_NOT_OPEN: ErrorReason.ValueType  # 104
-"""Cause: the dispute has been ruled on. Action: look at Dispute.status. FAILED_PRECONDITION."""
+"""Cause: an auditor has already ruled on the dispute. Action: look at Dispute.status. FAILED_PRECONDITION."""
 ERROR_REASON_CORRECTION_NOT_PENDING: ErrorReason.ValueType  # 105
-"""Cause: no ruling waits for an operator. Action: look at Dispute.status. FAILED_PRECONDITION."""
+"""Cause: no correction of this dispute waits for a decision. Action: look at Dispute.status. FAILED_PRECONDITION."""
 ERROR_REASON_CORRECTION_UNBALANCED: ErrorReason.ValueType  # 106
-"""Cause: the corrections do not add up to 0, name somebody twice or somebody who does not sit at the match, or
-come with a complaint that is rejected. Detail BadRequest. Action: mend them. INVALID_ARGUMENT.
+"""Cause: the corrections do not add up to 0, name a player twice or a player who does not sit at the match, or come
+with a rejected complaint. Detail BadRequest. Action: fix the corrections. INVALID_ARGUMENT.
 """
 ERROR_REASON_CORRECTION_NOT_COVERED: ErrorReason.ValueType  # 107
 """Cause: a player has fewer coins than the correction takes off. Metadata `player_id`, `balance_coins` and
-`needed_coins`. Detail PreconditionFailure. Action: decline, and have the auditor rule anew.
+`needed_coins`. Detail PreconditionFailure. Action: decline, so that the auditor can rule again.
 FAILED_PRECONDITION.
 """
 ERROR_REASON_OWN_RULING: ErrorReason.ValueType  # 108
-"""Cause: you made this ruling yourself, and nobody signs off their own. Action: leave it to another operator.
-PERMISSION_DENIED.
+"""Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
+another operator. PERMISSION_DENIED.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -31,21 +31,21 @@ class _TookReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TookReason
     TOOK_REASON_UNSPECIFIED: _TookReason.ValueType  # 0
     """Never sent."""
     TOOK_REASON_DECLARED: _TookReason.ValueType  # 1
-    """The defender had said "take" (R7.2)."""
+    """The defender had declared that it takes (R7.2)."""
     TOOK_REASON_CHEAT: _TookReason.ValueType  # 2
-    """The seat's play was challenged and was illegal (R11.4)."""
+    """A challenge showed that the seat's play was illegal (R11.4)."""
     TOOK_REASON_FALSE_ACCUSATION: _TookReason.ValueType  # 3
     """The seat challenged a play that was legal (R11.4)."""
 
 class TookReason(_TookReason, metaclass=_TookReasonEnumTypeWrapper):
-    """Why a seat picked up the table."""
+    """The reason why a seat took the cards on the table."""
 
 TOOK_REASON_UNSPECIFIED: TookReason.ValueType  # 0
 """Never sent."""
 TOOK_REASON_DECLARED: TookReason.ValueType  # 1
-"""The defender had said "take" (R7.2)."""
+"""The defender had declared that it takes (R7.2)."""
 TOOK_REASON_CHEAT: TookReason.ValueType  # 2
-"""The seat's play was challenged and was illegal (R11.4)."""
+"""A challenge showed that the seat's play was illegal (R11.4)."""
 TOOK_REASON_FALSE_ACCUSATION: TookReason.ValueType  # 3
 """The seat challenged a play that was legal (R11.4)."""
 Global___TookReason: _TypeAlias = TookReason  # noqa: Y015
@@ -59,23 +59,23 @@ class _LeftReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LeftReason
     LEFT_REASON_UNSPECIFIED: _LeftReason.ValueType  # 0
     """Never sent."""
     LEFT_REASON_RESIGNED: _LeftReason.ValueType  # 1
-    """The player asked to (R10.4)."""
+    """The player called LeaveMatch (R10.4)."""
     LEFT_REASON_TIMEOUTS: _LeftReason.ValueType  # 2
-    """The third timeout in a row (R10.3)."""
+    """The player's time ran out for the third time in a row (R10.3)."""
     LEFT_REASON_IDLE: _LeftReason.ValueType  # 3
-    """On the clock for longer than the idle limit, on a table without a timer (R10.8)."""
+    """The seat was on the clock for longer than the idle limit, at a table without a turn timer (R10.8)."""
 
 class LeftReason(_LeftReason, metaclass=_LeftReasonEnumTypeWrapper):
-    """Why a player left."""
+    """The reason why a player left."""
 
 LEFT_REASON_UNSPECIFIED: LeftReason.ValueType  # 0
 """Never sent."""
 LEFT_REASON_RESIGNED: LeftReason.ValueType  # 1
-"""The player asked to (R10.4)."""
+"""The player called LeaveMatch (R10.4)."""
 LEFT_REASON_TIMEOUTS: LeftReason.ValueType  # 2
-"""The third timeout in a row (R10.3)."""
+"""The player's time ran out for the third time in a row (R10.3)."""
 LEFT_REASON_IDLE: LeftReason.ValueType  # 3
-"""On the clock for longer than the idle limit, on a table without a timer (R10.8)."""
+"""The seat was on the clock for longer than the idle limit, at a table without a turn timer (R10.8)."""
 Global___LeftReason: _TypeAlias = LeftReason  # noqa: Y015
 
 class _Outcome:
@@ -85,29 +85,29 @@ class _Outcome:
 class _OutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Outcome.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     OUTCOME_UNSPECIFIED: _Outcome.ValueType  # 0
-    """Never sent."""
+    """In AuditReport: the match has not ended. Otherwise never sent."""
     OUTCOME_PLAYED_OUT: _Outcome.ValueType  # 1
-    """Played out: one seat is the durak."""
+    """The match was played to the end, and one seat is the durak."""
     OUTCOME_DRAW: _Outcome.ValueType  # 2
     """A draw between the seats that share the last place (R9.4, R9.5)."""
     OUTCOME_CANCELLED: _Outcome.ValueType  # 3
-    """Closed before the deal. Not a card result: no points, no wins."""
+    """The table was closed before the deal. The match has no places and does not count for ratings and series (R9.6)."""
     OUTCOME_ABANDONED: _Outcome.ValueType  # 4
-    """A seat left after the deal. Not a card result: no points, no wins."""
+    """A seat left after the deal. The match has no places and does not count for ratings and series (R9.6)."""
 
 class Outcome(_Outcome, metaclass=_OutcomeEnumTypeWrapper):
     """How a match ended (R9)."""
 
 OUTCOME_UNSPECIFIED: Outcome.ValueType  # 0
-"""Never sent."""
+"""In AuditReport: the match has not ended. Otherwise never sent."""
 OUTCOME_PLAYED_OUT: Outcome.ValueType  # 1
-"""Played out: one seat is the durak."""
+"""The match was played to the end, and one seat is the durak."""
 OUTCOME_DRAW: Outcome.ValueType  # 2
 """A draw between the seats that share the last place (R9.4, R9.5)."""
 OUTCOME_CANCELLED: Outcome.ValueType  # 3
-"""Closed before the deal. Not a card result: no points, no wins."""
+"""The table was closed before the deal. The match has no places and does not count for ratings and series (R9.6)."""
 OUTCOME_ABANDONED: Outcome.ValueType  # 4
-"""A seat left after the deal. Not a card result: no points, no wins."""
+"""A seat left after the deal. The match has no places and does not count for ratings and series (R9.6)."""
 Global___Outcome: _TypeAlias = Outcome  # noqa: Y015
 
 class _ActorKind:
@@ -119,33 +119,35 @@ class _ActorKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ActorKind.V
     ACTOR_KIND_UNSPECIFIED: _ActorKind.ValueType  # 0
     """Never stored."""
     ACTOR_KIND_PLAYER: _ActorKind.ValueType  # 1
-    """The player named in `actor_id`, authenticated by their token."""
+    """The player in `actor_id`, authenticated by their token."""
     ACTOR_KIND_BOT: _ActorKind.ValueType  # 2
-    """The bot in a seat."""
+    """The bot of a seat."""
     ACTOR_KIND_CLOCK: _ActorKind.ValueType  # 3
-    """The server's clock (R10)."""
+    """The server, because time ran out (R10)."""
 
 class ActorKind(_ActorKind, metaclass=_ActorKindEnumTypeWrapper):
-    """Who caused an event."""
+    """The kind of actor that caused an event."""
 
 ACTOR_KIND_UNSPECIFIED: ActorKind.ValueType  # 0
 """Never stored."""
 ACTOR_KIND_PLAYER: ActorKind.ValueType  # 1
-"""The player named in `actor_id`, authenticated by their token."""
+"""The player in `actor_id`, authenticated by their token."""
 ACTOR_KIND_BOT: ActorKind.ValueType  # 2
-"""The bot in a seat."""
+"""The bot of a seat."""
 ACTOR_KIND_CLOCK: ActorKind.ValueType  # 3
-"""The server's clock (R10)."""
+"""The server, because time ran out (R10)."""
 Global___ActorKind: _TypeAlias = ActorKind  # noqa: Y015
 
 @_typing.final
 class Event(_message.Message):
-    """One thing that happened in a match. A match is the list of its events, numbered by version from 1 without
-    gaps, and nothing else: fold them in order and you have the table. A command makes one event for what the
-    player did, followed by the events that the rules make of it (a pass may be followed by discarded, drew,
-    went_out and finished). Who leads next follows from how the bout ended: docs/game-client.md says how.
+    """One event of a match. A match is the list of its events and nothing else: the versions start at 1 and have no gaps,
+    and folding the events in order gives the table.
 
-    Readers should fail on a kind that they do not know: skipping it would leave them with a wrong table.
+    A command creates one event for the player's action, followed by the events that the rules derive from it. For
+    example, a `passed` can be followed by `discarded`, `drew`, `went_out` and `finished`. No event says who leads
+    next: docs/game-client.md says how it follows from the end of the bout.
+
+    A client that folds events should fail on a kind that it does not know: without that event its table is wrong.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -169,71 +171,49 @@ class Event(_message.Message):
     FINISHED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def table_opened(self) -> Global___TableOpened:
-        """A table was opened. Always version 1, and only there."""
+        """Always version 1, and only there."""
 
     @_builtins.property
-    def seat_taken(self) -> Global___SeatTaken:
-        """Somebody, or a bot, sat down."""
-
+    def seat_taken(self) -> Global___SeatTaken: ...
     @_builtins.property
-    def seat_vacated(self) -> Global___SeatVacated:
-        """A seat was given up before the deal."""
-
+    def seat_vacated(self) -> Global___SeatVacated: ...
     @_builtins.property
     def dealt(self) -> Global___Dealt:
-        """The last free seat was taken, and the cards were dealt."""
+        """Follows the `seat_taken` of the last free seat."""
 
     @_builtins.property
-    def attacked(self) -> Global___Attacked:
-        """A card was led or thrown in."""
-
+    def attacked(self) -> Global___Attacked: ...
     @_builtins.property
-    def defended(self) -> Global___Defended:
-        """The defender beat one attack card."""
-
+    def defended(self) -> Global___Defended: ...
     @_builtins.property
-    def transferred(self) -> Global___Transferred:
-        """The defender passed the attack on to the next seat."""
-
+    def transferred(self) -> Global___Transferred: ...
     @_builtins.property
-    def passed(self) -> Global___Passed:
-        """A seat is content that the bout closes; any card played withdraws it."""
-
+    def passed(self) -> Global___Passed: ...
     @_builtins.property
-    def take_declared(self) -> Global___TakeDeclared:
-        """The defender said "take"."""
-
+    def take_declared(self) -> Global___TakeDeclared: ...
     @_builtins.property
-    def took(self) -> Global___Took:
-        """A seat picked up the whole table, and the bout ended."""
-
+    def took(self) -> Global___Took: ...
     @_builtins.property
-    def discarded(self) -> Global___Discarded:
-        """Everything was beaten: the table went to the discard pile, and the bout ended."""
-
+    def discarded(self) -> Global___Discarded: ...
     @_builtins.property
-    def drew(self) -> Global___Drew:
-        """Hands were filled up from the stock after a bout."""
-
+    def drew(self) -> Global___Drew: ...
     @_builtins.property
-    def went_out(self) -> Global___WentOut:
-        """Seats are out: the bout is over, the stock is empty, and they have no cards."""
-
+    def went_out(self) -> Global___WentOut: ...
     @_builtins.property
     def challenged(self) -> Global___Challenged:
-        """A play was challenged (tricky tables)."""
+        """Only at tricky tables."""
 
     @_builtins.property
     def timed_out(self) -> Global___TimedOut:
-        """The time of a seat ran out; what the server did for it follows."""
+        """Followed by the action that the server takes for the seat."""
 
     @_builtins.property
     def left(self) -> Global___Left:
-        """A player left the running match, which ends it."""
+        """Followed by `finished`."""
 
     @_builtins.property
     def finished(self) -> Global___Finished:
-        """The match ended. Always the last event."""
+        """Always the last event of a match."""
 
     def __init__(
         self,
@@ -268,7 +248,7 @@ Global___Event: _TypeAlias = Event  # noqa: Y015
 
 @_typing.final
 class TableOpened(_message.Message):
-    """A table was opened."""
+    """A table was opened (R2)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -281,32 +261,31 @@ class TableOpened(_message.Message):
     REMATCH_OF_FIELD_NUMBER: _builtins.int
     RESERVED_FOR_FIELD_NUMBER: _builtins.int
     rules_version: _builtins.str
-    """The version of the rules that the match is played and audited under, for good."""
+    """The version of the rules, such as `1.0.0`. The match is played and audited under this version permanently."""
     owner_id: _builtins.str
-    """The player who opened the table, as named by the token's `sub`. Only they can cancel it and seat bots. For a
-    rematch: the owner of the match that it repeats, whoever called Rematch first; every player in `reserved_for` can
-    cancel it.
+    """The player who opened the table. Only the owner can cancel it and seat bots. A rematch has the owner of the match
+    that it repeats, also if another player called Rematch first; each player in `reserved_for` can cancel it.
     """
     server_seed_hash: _builtins.bytes
-    """SHA-256 of the server seed: the server's promise before anybody sits down (32 bytes)."""
+    """SHA-256 of the server seed (32 bytes): the server's commitment before the first player takes a seat."""
     server_seed: _builtins.bytes
-    """The server seed (32 bytes). In stored events only: always empty in what players and spectators get, until
-    `finished` reveals it.
+    """The server seed (32 bytes). Only in stored events: empty in what players and spectators receive, until `finished`
+    reveals it.
     """
     idle_limit_seconds: _builtins.int
-    """Seconds after which a seat that keeps everybody waiting on a table without a timer counts as leaving, and
-    a table that does not fill is cancelled (R10.8).
+    """The idle limit (R10.8). At a table without a turn timer, a seat that is on the clock for longer than this leaves
+    the match. A table that is not full after this time is cancelled.
     """
     rematch_of: _builtins.str
-    """For a rematch: the match that it repeats, as a UUID; otherwise empty."""
+    """The match that this one repeats, a UUID. Empty if this is not a rematch."""
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
-        """The settings in full, with what a preset locks filled in."""
+        """The complete settings, including what a preset locks."""
 
     @_builtins.property
     def reserved_for(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """For a rematch: the player that each seat is kept for, by seat; an empty entry is a seat that a bot had.
-        Otherwise empty.
+        """For a rematch: the player for whom each seat is reserved, by seat. An empty entry is a bot's seat. No entries if
+        this is not a rematch.
         """
 
     def __init__(
@@ -331,7 +310,7 @@ Global___TableOpened: _TypeAlias = TableOpened  # noqa: Y015
 
 @_typing.final
 class SeatTaken(_message.Message):
-    """Somebody, or a bot, sat down."""
+    """A player or a bot took a seat (R3.0)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -342,18 +321,17 @@ class SeatTaken(_message.Message):
     BOT_LEVEL_FIELD_NUMBER: _builtins.int
     BOT_SEED_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat, numbered clockwise from 0."""
     player_id: _builtins.str
-    """The player, as named by the token's `sub`; empty for a bot."""
+    """The player. Empty for a bot."""
     display_name: _builtins.str
-    """The name to show, from the token's `name`; empty for a bot."""
+    """The player's name to show, from the `name` of their token. Empty for a bot."""
     client_seed: _builtins.bytes
-    """The player's contribution to the shuffle, at most 64 bytes, public at once; may be empty."""
+    """The player's contribution to the shuffle, 0 to 64 bytes. Public immediately. Empty for a bot."""
     bot_level: _settings_pb2.BotLevel.ValueType
-    """The level of the bot in the seat; unspecified for a person."""
+    """The level of the bot. Unspecified for a player."""
     bot_seed: _builtins.int
-    """The seed of the bot's choices, 64 random bits. Set for bots in stored events only; players and spectators
-    never receive it.
+    """The seed of the bot's choices, 64 random bits. Only set for bots, in stored events: players and spectators never
+    receive it.
     """
     def __init__(
         self,
@@ -377,13 +355,12 @@ Global___SeatTaken: _TypeAlias = SeatTaken  # noqa: Y015
 
 @_typing.final
 class SeatVacated(_message.Message):
-    """A seat was given up before the deal (R3.0). It is free again."""
+    """A player gave up their seat before the deal (R3.0). The seat is free again."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat."""
     def __init__(
         self,
         *,
@@ -406,10 +383,9 @@ class DealtHand(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     CARDS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat."""
     @_builtins.property
     def cards(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """Six cards, in the order in which they were dealt; CARD_UNSPECIFIED for each that the reader may not see."""
+        """Six cards, in the order of the deal. CARD_UNSPECIFIED for each card that the reader may not see."""
 
     def __init__(
         self,
@@ -436,21 +412,19 @@ class Dealt(_message.Message):
     STOCK_FIELD_NUMBER: _builtins.int
     FIRST_ATTACKER_FIELD_NUMBER: _builtins.int
     trump_card: _cards_pb2.Card.ValueType
-    """The card turned face up, the last of the stock; its suit is trumps (R3.2). Where the deal used up the
-    deck, the last card dealt, which is in the hand of the last seat (R3.3).
+    """The card turned face up, which is the last card of the stock; its suit is trumps (R3.2). If the deal used the whole
+    deck, it is the last card dealt, which is in the hand of the last seat (R3.3).
     """
     first_attacker: _builtins.int
-    """The seat that leads first: the holder of the lowest trump, or a seat drawn from the shuffle's stream
-    where nobody holds a trump (R3.4).
-    """
+    """The seat that leads first: the seat with the lowest trump, or a seat drawn at random if no hand has a trump (R3.4)."""
     @_builtins.property
     def hands(self) -> _containers.RepeatedCompositeFieldContainer[Global___DealtHand]:
-        """The hands, by seat."""
+        """One hand for each seat, by seat."""
 
     @_builtins.property
     def stock(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The stock in drawing order, the trump card last; empty where the deal used up the deck. Players and
-        spectators get CARD_UNSPECIFIED for each card but the trump card, so the length is right.
+        """The stock in drawing order, with the trump card last. Empty if the deal used the whole deck. Players and spectators
+        receive CARD_UNSPECIFIED for each card except the trump card.
         """
 
     def __init__(
@@ -471,16 +445,14 @@ Global___Dealt: _TypeAlias = Dealt  # noqa: Y015
 
 @_typing.final
 class Attacked(_message.Message):
-    """A card was led or thrown in (R4.1, R5.1). It is a lead when no card lies on the table."""
+    """A card was led or thrown in (R4.1, R5.1). It was led if there was no card on the table."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
     CARD_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat that played."""
     card: _cards_pb2.Card.ValueType
-    """The card."""
     def __init__(
         self,
         *,
@@ -505,11 +477,11 @@ class Defended(_message.Message):
     ATTACK_CARD_FIELD_NUMBER: _builtins.int
     CARD_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat that played, which is the defender."""
+    """The defender's seat."""
     attack_card: _cards_pb2.Card.ValueType
     """The attack card that was beaten."""
     card: _cards_pb2.Card.ValueType
-    """The card that beats it."""
+    """The defender's card."""
     def __init__(
         self,
         *,
@@ -527,16 +499,16 @@ Global___Defended: _TypeAlias = Defended  # noqa: Y015
 
 @_typing.final
 class Transferred(_message.Message):
-    """The defender passed the attack on (R6). All attack cards, with this one, now face the next seat in play."""
+    """The defender transferred the attack (R6). All attack cards, including this one, now face the next seat in play."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
     CARD_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat that played. It was the defender and is the attacker now."""
+    """The seat that played. It was the defender and is now the attacker."""
     card: _cards_pb2.Card.ValueType
-    """The card, which is an attack card from now on."""
+    """The card, which is now an attack card."""
     def __init__(
         self,
         *,
@@ -553,13 +525,12 @@ Global___Transferred: _TypeAlias = Transferred  # noqa: Y015
 
 @_typing.final
 class Passed(_message.Message):
-    """A seat passed (R5.3). Any card played to the table withdraws all passes."""
+    """A seat passed: it does not want to throw in (R5.3). The next card that any seat plays withdraws all passes."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat."""
     def __init__(
         self,
         *,
@@ -575,13 +546,13 @@ Global___Passed: _TypeAlias = Passed  # noqa: Y015
 
 @_typing.final
 class TakeDeclared(_message.Message):
-    """The defender said "take" (R7.2). It cannot be called back; cards can still be thrown in."""
+    """The defender declared that it takes (R7.2). This is final; the other seats can still throw in."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat, which is the defender."""
+    """The defender's seat."""
     def __init__(
         self,
         *,
@@ -597,7 +568,7 @@ Global___TakeDeclared: _TypeAlias = TakeDeclared  # noqa: Y015
 
 @_typing.final
 class Took(_message.Message):
-    """A seat picked up every card on the table, and the bout ended."""
+    """A seat took all cards on the table, and the bout ended."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -605,12 +576,11 @@ class Took(_message.Message):
     CARDS_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat that has the cards now."""
+    """The seat whose hand has the cards now."""
     reason: Global___TookReason.ValueType
-    """Why."""
     @_builtins.property
     def cards(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The cards, each attack card followed by the card that beat it, if any; in the order of the attack."""
+        """The cards in the order of the attack, each attack card followed by the card that beat it, if any."""
 
     def __init__(
         self,
@@ -629,8 +599,8 @@ Global___Took: _TypeAlias = Took  # noqa: Y015
 
 @_typing.final
 class Discarded(_message.Message):
-    """Everything was beaten, and everybody passed or nothing more could come (R7.1, R7.3): the table went to the
-    discard pile for good, and the bout ended.
+    """Every attack card was beaten, and no seat can or wants to throw in (R7.1, R7.3). The cards on the table went to the
+    discard pile permanently, and the bout ended.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -638,7 +608,7 @@ class Discarded(_message.Message):
     CARDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def cards(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The cards, each attack card followed by the card that beat it, in the order of the attack."""
+        """The cards in the order of the attack, each attack card followed by the card that beat it."""
 
     def __init__(
         self,
@@ -655,18 +625,17 @@ Global___Discarded: _TypeAlias = Discarded  # noqa: Y015
 
 @_typing.final
 class SeatDraw(_message.Message):
-    """What one seat drew after a bout."""
+    """The cards that a seat drew."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
     CARDS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat."""
     @_builtins.property
     def cards(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The cards in the order drawn; CARD_UNSPECIFIED for each that the reader may not see. The trump card, when
-        it is drawn, is seen by all.
+        """The cards in the order of drawing; at least one. CARD_UNSPECIFIED for each card that the reader may not see.
+        Everybody sees the trump card when it is drawn.
         """
 
     def __init__(
@@ -685,14 +654,14 @@ Global___SeatDraw: _TypeAlias = SeatDraw  # noqa: Y015
 
 @_typing.final
 class Drew(_message.Message):
-    """Hands below six were filled up from the stock (R8). Only sent when somebody drew."""
+    """Seats with fewer than six cards drew from the stock after a bout (R8). Only sent if a seat drew."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     DRAWS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def draws(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatDraw]:
-        """Who drew what, in drawing order: the attacker first, then clockwise, the defender last."""
+        """The draws in order: the attacker first, then clockwise, the defender last. Seats that drew nothing are left out."""
 
     def __init__(
         self,
@@ -709,17 +678,17 @@ Global___Drew: _TypeAlias = Drew  # noqa: Y015
 
 @_typing.final
 class WentOut(_message.Message):
-    """Seats are out (R9.1). Only sent when somebody went out; seats of the same bout share the place (R9.2)."""
+    """Seats went out: the bout is over, the stock is empty, and they have no cards (R9.1). Only sent if a seat went out."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEATS_FIELD_NUMBER: _builtins.int
     PLACE_FIELD_NUMBER: _builtins.int
     place: _builtins.int
-    """Their place, counted from 1."""
+    """Their place, from 1."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The seats, in rising order."""
+        """The seats, in rising order. Seats that go out in the same bout share the place (R9.2)."""
 
     def __init__(
         self,
@@ -737,9 +706,7 @@ Global___WentOut: _TypeAlias = WentOut  # noqa: Y015
 
 @_typing.final
 class Challenged(_message.Message):
-    """A play of the running bout was challenged (R11.3), and the rules decided (R11.4). What the wrong side picks
-    up follows as `took`.
-    """
+    """A play of the current bout was challenged (R11.3) and judged (R11.4). A `took` for the seat that was wrong follows."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -749,9 +716,9 @@ class Challenged(_message.Message):
     seat: _builtins.int
     """The seat that challenged."""
     play_version: _builtins.int
-    """The version of the event that was challenged: an attacked, defended or transferred of the running bout."""
+    """The version of the challenged event: an `attacked`, `defended` or `transferred` of the current bout."""
     upheld: _builtins.bool
-    """True: the play was illegal and who played it picks up. False: it was legal and the challenger picks up."""
+    """True: the play was illegal, and its seat takes the cards. False: it was legal, and the challenger takes them."""
     def __init__(
         self,
         *,
@@ -769,15 +736,14 @@ Global___Challenged: _TypeAlias = Challenged  # noqa: Y015
 
 @_typing.final
 class TimedOut(_message.Message):
-    """The time of a seat ran out (R10.2). The event of what the server did for it follows: a lead, "take", a
-    pass, or, after three in a row, `left`.
+    """The time of a seat ran out (R10.2). The event of the server's action for the seat follows: a lead, a take, a pass,
+    or a `left` after the third timeout in a row.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat."""
     def __init__(
         self,
         *,
@@ -793,16 +759,14 @@ Global___TimedOut: _TypeAlias = TimedOut  # noqa: Y015
 
 @_typing.final
 class Left(_message.Message):
-    """A player left the running match; it ends as abandoned (R10.4)."""
+    """A player left after the deal. The match ends as abandoned (R10.4)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat."""
     reason: Global___LeftReason.ValueType
-    """Why."""
     def __init__(
         self,
         *,
@@ -819,7 +783,7 @@ Global___Left: _TypeAlias = Left  # noqa: Y015
 
 @_typing.final
 class SeatResult(_message.Message):
-    """What the match came to for one seat."""
+    """The result of one seat."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -827,14 +791,12 @@ class SeatResult(_message.Message):
     PLACE_FIELD_NUMBER: _builtins.int
     SHARE_COINS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat."""
     place: _builtins.int
-    """The place, from 1; the same number for seats that share it. The durak has the last place. In a draw the
-    seats that were still in play share the place after those that went out before. Not set when the match was
-    cancelled or abandoned.
+    """The place, from 1. Seats can share a place. The durak has the last place. In a draw, the seats that were still in
+    play share the place after the seats that went out earlier. Not set if the match was cancelled or abandoned.
     """
     share_coins: _builtins.int
-    """The coins that the seat gets back from the bank (R12.3 to R12.6); 0 on free tables."""
+    """The coins that the seat receives from the bank (R12.3 to R12.6), at least 0. 0 at a free table."""
     def __init__(
         self,
         *,
@@ -864,14 +826,13 @@ class Finished(_message.Message):
     LEAVER_FIELD_NUMBER: _builtins.int
     SERVER_SEED_FIELD_NUMBER: _builtins.int
     outcome: Global___Outcome.ValueType
-    """How."""
     durak: _builtins.int
-    """The durak; only when played out."""
+    """The seat of the durak. Only set if the match was played out."""
     leaver: _builtins.int
-    """The seat that left; only when abandoned."""
+    """The seat that left. Only set if the match was abandoned."""
     server_seed: _builtins.bytes
-    """The server seed, revealed (32 bytes): anybody can now check it against `server_seed_hash` and recompute
-    the deck, as docs/game-client.md says.
+    """The revealed server seed (32 bytes). Anyone can compare it with `server_seed_hash` and recompute the deck:
+    docs/game-client.md says how.
     """
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatResult]:
@@ -903,9 +864,10 @@ Global___Finished: _TypeAlias = Finished  # noqa: Y015
 
 @_typing.final
 class Record(_message.Message):
-    """One event as it is stored and hashed. The serialized bytes of this message, as stored, are the link of the
-    hash chain: hash(0) = SHA-256("durak.v1.match" || match id), hash(n) = SHA-256(hash(n - 1) || bytes of
-    record n).
+    """One event as it is stored and hashed. Only auditors and the readers of transcripts see records.
+
+    The hash chain covers the stored bytes of this message: hash(0) = SHA-256("durak.v1.match" || match id), and
+    hash(n) = SHA-256(hash(n - 1) || bytes of record n). Hash the bytes as stored; never serialize the message again.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -921,25 +883,22 @@ class Record(_message.Message):
     match_id: _builtins.bytes
     """The match, as the 16 bytes of its UUID."""
     version: _builtins.int
-    """The position in the match, from 1 without gaps. Versions order events; times do not."""
+    """The position in the match, from 1 without gaps. Versions order the events; times do not."""
     actor_kind: Global___ActorKind.ValueType
-    """Who caused it."""
     actor_id: _builtins.str
-    """The token's `sub` of the player who caused it; empty for bots and the clock."""
+    """The player who caused the event. Empty for bots and the clock."""
     request_id: _builtins.bytes
-    """The request that caused it, as the 16 bytes of its UUID: the same in every record of one command, which
-    is how a repeated request is known. Empty when no client asked.
+    """The request that caused the event, as the 16 bytes of its UUID. All records of one command have the same one. The
+    server recognizes a repeated request by it. Empty if no client request caused the event.
     """
     trace_id: _builtins.bytes
-    """The OpenTelemetry trace of the command (16 bytes); empty when it was not traced."""
+    """The OpenTelemetry trace of the command (16 bytes). Empty if the command was not traced."""
     @_builtins.property
     def event_time(self) -> _timestamp_pb2.Timestamp:
-        """When the server decided it. Never earlier than the record before."""
+        """When the server decided the event. Never earlier than the time of the record before."""
 
     @_builtins.property
-    def event(self) -> Global___Event:
-        """What happened."""
-
+    def event(self) -> Global___Event: ...
     def __init__(
         self,
         *,

@@ -26,25 +26,25 @@ if _version_not_supported:
 
 
 class MatchServiceStub(object):
-    """Matches: opening, sitting down, playing, watching.
+    """Tables and moves.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; the token's `sub` is the player, its `name`
-    the name that others see, and its `roles` hold `player` for commands, or one of `player`, `operator` and `auditor`
-    to read. Who has `auditor` cannot play. The seat of a command is always the caller's own: nobody can act for another
-    seat. The metadata `accept-language` chooses the language of refusals.
+    A match: one player calls OpenTable. Each player calls TakeSeat, and the owner can call SeatBot, until the table is
+    full; then the cards are dealt. From then on, call Play with a move from TableView.moves, and follow the other seats
+    with WatchMatch or PlaySession.
 
-    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the
-    client makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
-    repeat the request unchanged: it acts once, and you get the answer that the first one had, even when the match has
-    gone on since. A refused command is not remembered: the same request can succeed later.
+    Authentication: every call needs the metadata `authorization: Bearer <JWT>`. The token's `sub` is the player, `name`
+    is the name that others see, and `roles` are the roles. Commands need the role `player`. The other calls need
+    `player`, `operator` or `auditor`. A token with `auditor` cannot play. The seat of a command is always the caller's
+    own. The metadata `accept-language` selects the language of the error texts.
 
-    Refusals are in errors.proto. Below stands what is special to a call. Besides, every call can be refused for its
-    token, its fields, a limit or the state of the server, each call that names a match with MATCH_NOT_FOUND, and each
-    command with REQUEST_ID_REUSED, CONTENTION, and where it gives `expected_version` with STALE_VERSION.
+    Commands are all calls except GetMatch, WatchMatch, ListMatches and ReviewMatch. Each command has a `request_id`, a
+    UUID that the client creates for each new command. A command that was answered OK is stored permanently. If the reply
+    was lost, repeat the request unchanged: it takes effect once, and the reply has the view that the first reply had,
+    even if the match has moved on. A refused command is not remembered, so the same request can succeed later.
 
-    A game: OpenTable, TakeSeat by each player (or SeatBot by the opener) until the table is full, which deals
-    the cards; then Play what TableView.moves offers, with WatchMatch or PlaySession telling what the others
-    do.
+    Each call lists the reasons for which it can be refused. In addition, every call can be refused for its token, its
+    fields, a limit or the state of the server; every call that names a match with MATCH_NOT_FOUND; and every command
+    with REQUEST_ID_REUSED, CONTENTION and, if it has `expected_version`, STALE_VERSION.
     """
 
     def __init__(self, channel):
@@ -116,134 +116,134 @@ class MatchServiceStub(object):
 
 
 class MatchServiceServicer(object):
-    """Matches: opening, sitting down, playing, watching.
+    """Tables and moves.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; the token's `sub` is the player, its `name`
-    the name that others see, and its `roles` hold `player` for commands, or one of `player`, `operator` and `auditor`
-    to read. Who has `auditor` cannot play. The seat of a command is always the caller's own: nobody can act for another
-    seat. The metadata `accept-language` chooses the language of refusals.
+    A match: one player calls OpenTable. Each player calls TakeSeat, and the owner can call SeatBot, until the table is
+    full; then the cards are dealt. From then on, call Play with a move from TableView.moves, and follow the other seats
+    with WatchMatch or PlaySession.
 
-    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the
-    client makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
-    repeat the request unchanged: it acts once, and you get the answer that the first one had, even when the match has
-    gone on since. A refused command is not remembered: the same request can succeed later.
+    Authentication: every call needs the metadata `authorization: Bearer <JWT>`. The token's `sub` is the player, `name`
+    is the name that others see, and `roles` are the roles. Commands need the role `player`. The other calls need
+    `player`, `operator` or `auditor`. A token with `auditor` cannot play. The seat of a command is always the caller's
+    own. The metadata `accept-language` selects the language of the error texts.
 
-    Refusals are in errors.proto. Below stands what is special to a call. Besides, every call can be refused for its
-    token, its fields, a limit or the state of the server, each call that names a match with MATCH_NOT_FOUND, and each
-    command with REQUEST_ID_REUSED, CONTENTION, and where it gives `expected_version` with STALE_VERSION.
+    Commands are all calls except GetMatch, WatchMatch, ListMatches and ReviewMatch. Each command has a `request_id`, a
+    UUID that the client creates for each new command. A command that was answered OK is stored permanently. If the reply
+    was lost, repeat the request unchanged: it takes effect once, and the reply has the view that the first reply had,
+    even if the match has moved on. A refused command is not remembered, so the same request can succeed later.
 
-    A game: OpenTable, TakeSeat by each player (or SeatBot by the opener) until the table is full, which deals
-    the cards; then Play what TableView.moves offers, with WatchMatch or PlaySession telling what the others
-    do.
+    Each call lists the reasons for which it can be refused. In addition, every call can be refused for its token, its
+    fields, a limit or the state of the server; every call that names a match with MATCH_NOT_FOUND; and every command
+    with REQUEST_ID_REUSED, CONTENTION and, if it has `expected_version`, STALE_VERSION.
     """
 
     def OpenTable(self, request, context):
-        """Opens a table. Nobody sits at it yet, the opener included. Refused: MALFORMED_FIELD, NOT_DEALABLE,
-        PRESET_LOCKED, UNKNOWN_PRESET, REQUEST_ID_REUSED, and TOO_MANY_TABLES where too many that the caller opened wait
-        for players.
+        """Opens a table. The caller does not sit at it yet. Refused: MALFORMED_FIELD, NOT_DEALABLE, PRESET_LOCKED,
+        UNKNOWN_PRESET, TOO_MANY_TABLES.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TakeSeat(self, request, context):
-        """Sits the caller down; the last free seat taken deals the cards. A staked table takes the stake in the
-        same moment (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED, MATCH_NOT_WAITING,
-        GIVEN_UP_TOO_OFTEN, INSUFFICIENT_COINS.
+        """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
+        balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, INSUFFICIENT_COINS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SeatBot(self, request, context):
-        """Sits a bot down; only for the player who opened the table. Refused: NOT_OWNER, SEAT_TAKEN, TABLE_FULL,
-        SEAT_RESERVED, MATCH_NOT_WAITING, NO_BOTS_AT_STAKED_TABLE.
+        """Gives a seat to a bot. Only for the owner of the table. Refused: NOT_OWNER, SEAT_TAKEN, TABLE_FULL, SEAT_RESERVED,
+        MATCH_NOT_WAITING, NO_BOTS_AT_STAKED_TABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LeaveMatch(self, request, context):
-        """Gives up the caller's seat. Before the deal it becomes free again (and a stake comes back). After the
-        deal it is final and ends the match as abandoned (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT, and
-        MATCH_NOT_IN_PLAY once the match is over.
+        """Gives up the caller's seat. Before the deal, the seat becomes free and the stake is refunded. After the deal, the
+        match ends as abandoned, permanently (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT, MATCH_NOT_IN_PLAY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTable(self, request, context):
-        """Closes a table before the deal (R3.0); only for the player who opened it. A rematch waits for every player in
-        TableView.reserved_for, so each of them can close it, seated or not. Refused: NOT_OWNER, MATCH_NOT_WAITING.
+        """Closes a table before the deal (R3.0). Only for the owner; at a rematch, for each player in TableView.reserved_for,
+        seated or not. Refused: NOT_OWNER, MATCH_NOT_WAITING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request, context):
-        """Makes a move. Refused as the rules say, with the clause: see errors.proto from MATCH_NOT_IN_PLAY on.
+        """Makes a move. Refused: MATCH_NOT_IN_PLAY, NOT_SEATED, and the reasons from SEAT_IS_OUT to NOTHING_LED, each with
+        the clause of the rules.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """The table as the caller sees it: with their hand and moves when they sit at it, otherwise public facts
-        only.
+        """Returns the table as the caller sees it. A caller without a seat sees public facts only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchMatch(self, request, context):
-        """The events of a match as the caller may see them, from any version on: what is missing first, then
-        `caught_up`, then each new event as it happens. No version is skipped, repeated or out of order. After
-        `finished` the stream ends OK. To resume after any break, call again with `after_version` = the last
-        version received. Ends with SLOW_WATCHER, DRAINING or TOKEN_EXPIRED as errors.proto says.
+        """Streams the events of a match as the caller may see them: first the events that the caller lacks, then `caught_up`,
+        then each new event. No version is left out, repeated or out of order. The stream ends with OK after `finished`. To
+        resume after an interruption, call again with `after_version` = the last version received. Refused:
+        VERSION_BEYOND_HEAD, TOO_MANY_WATCHES. Ends early with SLOW_WATCHER, DRAINING or TOKEN_EXPIRED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """Matches, newest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+        """Lists matches, the newest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Rematch(self, request, context):
-        """Plays a finished match again: same settings, same owner, same seats, the series carried on (R13.1). The first
-        player to call it opens the new table; each call sits its caller down on their old seat, and bots sit down by
-        themselves. When everybody has called, the cards are dealt. Nobody is told that others have called: offer it
-        to each player at the end, or look for `rematch_of` in ListMatches. A match has one rematch: where that was
-        closed before the deal, a new table has to be opened. The table counts for the player whose call opened it, not for
-        its owner: nobody can use up what another may open, and who joins a rematch is never refused for it. Refused:
-        NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, TOO_MANY_TABLES where the call would open a table that waits, and
-        what TakeSeat refuses, said of the new table.
+        """Plays a finished match again: with the same settings, owner and seats, and in the same series (R13.1). The first
+        player who calls it opens the new table. Each call seats its caller on their old seat, and bots sit down
+        automatically. The cards are dealt when all players have called. No player is notified that another one called:
+        offer a rematch to each player at the end, or look for `rematch_of` in ListMatches.
+
+        A match has one rematch. If it was closed before the deal, open a new table. The waiting rematch counts for the
+        limit of the player whose call opened it, not of the owner; a call that joins a rematch is never refused with
+        TOO_MANY_TABLES. Refused: NOT_SEATED, MATCH_NOT_ENDED, REMATCH_IMPOSSIBLE, TOO_MANY_TABLES, and the reasons of
+        TakeSeat, for the new table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReviewMatch(self, request, context):
-        """What each move of a match that is over did to its result, as far as that can be told: of the moves that were
-        made with two seats in play and an empty stock. For players of the match, and auditors. It takes the server
-        some seconds; a player or auditor has one review made at a time. Refused: MATCH_NOT_FOUND, NOT_SEATED,
-        MATCH_NOT_ENDED, OVERLOADED.
+        """Reviews a match that is over: for each move made with two seats in play and an empty stock, whether it kept the
+        best result. For players of the match and for auditors. It takes the server some seconds, and each caller can have
+        one review at a time. Refused: NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PlaySession(self, request_iterator, context):
-        """All commands and watches on one stream: cheaper for a client that plays a lot. Requests are worked on
-        side by side; answers come as they are ready, and are matched by `request_id`. Commands for one match are
-        decided in the order in which they were sent. Up to 64 requests can be unanswered: then no more is read until
-        you have read answers. A refused request does not end the session. Closing the client's side ends the watches,
-        and the stream when the last answer is out. It ends with DRAINING or TOKEN_EXPIRED as errors.proto
-        says; without an ErrorInfo it is a broken stream, whatever its code. After either open a new one, repeat the
-        unanswered commands unchanged, and watch from the last versions received. Refused: TOO_MANY_WATCHES.
+        """Commands and watches on one stream: cheaper for a client that plays a lot. Each answer has the `request_id` of its
+        request, and answers come as they are ready. Commands for one match are decided in the order in which they were
+        sent. Up to 64 requests can be unanswered: then the server reads no more until answers are read. A refused request
+        does not end the session.
+
+        When the client closes its side, the watches end, and the stream ends after the last answer. The server ends it
+        with DRAINING or TOKEN_EXPIRED. If the stream ends with an error that has no ErrorInfo, the connection broke. In
+        both cases: open a new session, repeat the unanswered commands unchanged, and watch again from the last versions
+        received. Refused: TOO_MANY_WATCHES.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -321,25 +321,25 @@ def add_MatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MatchService(object):
-    """Matches: opening, sitting down, playing, watching.
+    """Tables and moves.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; the token's `sub` is the player, its `name`
-    the name that others see, and its `roles` hold `player` for commands, or one of `player`, `operator` and `auditor`
-    to read. Who has `auditor` cannot play. The seat of a command is always the caller's own: nobody can act for another
-    seat. The metadata `accept-language` chooses the language of refusals.
+    A match: one player calls OpenTable. Each player calls TakeSeat, and the owner can call SeatBot, until the table is
+    full; then the cards are dealt. From then on, call Play with a move from TableView.moves, and follow the other seats
+    with WatchMatch or PlaySession.
 
-    Commands (all calls but GetMatch, WatchMatch, ListMatches and ReviewMatch) carry a `request_id`, a UUID that the
-    client makes anew for each command. A command that was answered OK is stored for good. If the answer was lost,
-    repeat the request unchanged: it acts once, and you get the answer that the first one had, even when the match has
-    gone on since. A refused command is not remembered: the same request can succeed later.
+    Authentication: every call needs the metadata `authorization: Bearer <JWT>`. The token's `sub` is the player, `name`
+    is the name that others see, and `roles` are the roles. Commands need the role `player`. The other calls need
+    `player`, `operator` or `auditor`. A token with `auditor` cannot play. The seat of a command is always the caller's
+    own. The metadata `accept-language` selects the language of the error texts.
 
-    Refusals are in errors.proto. Below stands what is special to a call. Besides, every call can be refused for its
-    token, its fields, a limit or the state of the server, each call that names a match with MATCH_NOT_FOUND, and each
-    command with REQUEST_ID_REUSED, CONTENTION, and where it gives `expected_version` with STALE_VERSION.
+    Commands are all calls except GetMatch, WatchMatch, ListMatches and ReviewMatch. Each command has a `request_id`, a
+    UUID that the client creates for each new command. A command that was answered OK is stored permanently. If the reply
+    was lost, repeat the request unchanged: it takes effect once, and the reply has the view that the first reply had,
+    even if the match has moved on. A refused command is not remembered, so the same request can succeed later.
 
-    A game: OpenTable, TakeSeat by each player (or SeatBot by the opener) until the table is full, which deals
-    the cards; then Play what TableView.moves offers, with WatchMatch or PlaySession telling what the others
-    do.
+    Each call lists the reasons for which it can be refused. In addition, every call can be refused for its token, its
+    fields, a limit or the state of the server; every call that names a match with MATCH_NOT_FOUND; and every command
+    with REQUEST_ID_REUSED, CONTENTION and, if it has `expected_version`, STALE_VERSION.
     """
 
     @staticmethod

@@ -31,28 +31,28 @@ class _PuzzleRoleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PuzzleRole
     PUZZLE_ROLE_UNSPECIFIED: _PuzzleRole.ValueType  # 0
     """Never sent."""
     PUZZLE_ROLE_ATTACKER: _PuzzleRole.ValueType  # 1
-    """You lead (R4.1)."""
+    """The player leads (R4.1)."""
     PUZZLE_ROLE_THROWER: _PuzzleRole.ValueType  # 2
-    """You have led, and can throw in (R5)."""
+    """The player has led and can throw in (R5)."""
     PUZZLE_ROLE_DEFENDER: _PuzzleRole.ValueType  # 3
-    """You defend (R4.2, R6, R7.2)."""
+    """The player defends (R4.2, R6, R7.2)."""
 
 class PuzzleRole(_PuzzleRole, metaclass=_PuzzleRoleEnumTypeWrapper):
-    """What you are when you have to choose."""
+    """The player's role at the moment of the choice."""
 
 PUZZLE_ROLE_UNSPECIFIED: PuzzleRole.ValueType  # 0
 """Never sent."""
 PUZZLE_ROLE_ATTACKER: PuzzleRole.ValueType  # 1
-"""You lead (R4.1)."""
+"""The player leads (R4.1)."""
 PUZZLE_ROLE_THROWER: PuzzleRole.ValueType  # 2
-"""You have led, and can throw in (R5)."""
+"""The player has led and can throw in (R5)."""
 PUZZLE_ROLE_DEFENDER: PuzzleRole.ValueType  # 3
-"""You defend (R4.2, R6, R7.2)."""
+"""The player defends (R4.2, R6, R7.2)."""
 Global___PuzzleRole: _TypeAlias = PuzzleRole  # noqa: Y015
 
 @_typing.final
 class ListPuzzlesRequest(_message.Message):
-    """Asks for the puzzles."""
+    """The request of ListPuzzles."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -60,11 +60,11 @@ class ListPuzzlesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     language: _builtins.str
-    """The language of the texts: `ru`, `el` or `en`; empty: that of `accept-language`."""
+    """The language of the texts: `ru`, `el`, `en`, or empty."""
     page_size: _builtins.int
-    """How many at most, up to 100; 0 is 20."""
+    """0 means 20. The limit is 100."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before; empty for the first page."""
+    """Empty: the first page."""
     def __init__(
         self,
         *,
@@ -92,15 +92,13 @@ class PuzzleSummary(_message.Message):
     ROLE_FIELD_NUMBER: _builtins.int
     TRANSFER_FIELD_NUMBER: _builtins.int
     puzzle_id: _builtins.str
-    """The id, as in `last-trump-draw`."""
+    """The id, such as `last-trump-draw`."""
     title: _builtins.str
-    """The title."""
     difficulty: _builtins.int
-    """How hard it is, from 1 to 5."""
+    """From 1 (easy) to 5 (hard)."""
     role: Global___PuzzleRole.ValueType
-    """What you are."""
     transfer: _builtins.bool
-    """True: perevodnoy, attacks can be transferred. False: podkidnoy."""
+    """True: attacks can be transferred (perevodnoy). False: podkidnoy."""
     def __init__(
         self,
         *,
@@ -120,7 +118,7 @@ Global___PuzzleSummary: _TypeAlias = PuzzleSummary  # noqa: Y015
 
 @_typing.final
 class ListPuzzlesResponse(_message.Message):
-    """A page of puzzles."""
+    """The reply of ListPuzzles."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -128,12 +126,11 @@ class ListPuzzlesResponse(_message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Give it as `page_token` for the next page; empty on the last."""
     language: _builtins.str
-    """The language of the texts."""
+    """The language of the texts: `ru`, `el` or `en`."""
     @_builtins.property
     def puzzles(self) -> _containers.RepeatedCompositeFieldContainer[Global___PuzzleSummary]:
-        """The puzzles, by rising difficulty."""
+        """By difficulty, the easiest first."""
 
     def __init__(
         self,
@@ -152,16 +149,15 @@ Global___ListPuzzlesResponse: _TypeAlias = ListPuzzlesResponse  # noqa: Y015
 
 @_typing.final
 class GetPuzzleRequest(_message.Message):
-    """Asks for a puzzle."""
+    """The request of GetPuzzle."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PUZZLE_ID_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     puzzle_id: _builtins.str
-    """The id."""
     language: _builtins.str
-    """The language of the texts: `ru`, `el` or `en`; empty: that of `accept-language`."""
+    """The language of the texts: `ru`, `el`, `en`, or empty."""
     def __init__(
         self,
         *,
@@ -178,8 +174,8 @@ Global___GetPuzzleRequest: _TypeAlias = GetPuzzleRequest  # noqa: Y015
 
 @_typing.final
 class WaitChoice(_message.Message):
-    """The choice to throw in nothing for now, and let the defender answer what lies there. Not a move of a match: there
-    one simply waits.
+    """The choice to throw in nothing for now and to let the defender answer first. It is not a move: in a match the player
+    simply waits.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -197,7 +193,7 @@ Global___WaitChoice: _TypeAlias = WaitChoice  # noqa: Y015
 
 @_typing.final
 class PuzzleChoice(_message.Message):
-    """One thing that you can do in a puzzle."""
+    """One choice of a puzzle."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -207,13 +203,9 @@ class PuzzleChoice(_message.Message):
     text: _builtins.str
     """The choice in words."""
     @_builtins.property
-    def move(self) -> _table_pb2.Move:
-        """Make a move."""
-
+    def move(self) -> _table_pb2.Move: ...
     @_builtins.property
-    def wait(self) -> Global___WaitChoice:
-        """Wait for the defender's answer."""
-
+    def wait(self) -> Global___WaitChoice: ...
     def __init__(
         self,
         *,
@@ -246,31 +238,28 @@ class Puzzle(_message.Message):
     CHOICES_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     situation: _builtins.str
-    """How things stand, in words."""
+    """The position in words."""
     question: _builtins.str
-    """What is asked."""
+    """The question in words."""
     open_hand_note: _builtins.str
-    """What says so in words."""
+    """A note for the player that the opponent's hand is open, in words."""
     language: _builtins.str
-    """The language of the texts."""
+    """The language of the texts: `ru`, `el` or `en`."""
     @_builtins.property
-    def summary(self) -> Global___PuzzleSummary:
-        """What the list says of it."""
-
+    def summary(self) -> Global___PuzzleSummary: ...
     @_builtins.property
     def view(self) -> _table_pb2.TableView:
-        """Your view of the table, with your hand and the settings: what a player of the match would see. But no other call
-        knows this match, it has no times, its players are named `you` and `opponent` in every language, and no seed is
-        behind its deal.
+        """The position as the player would see it in a match, with hand and settings. Its players are named `you` and
+        `opponent` in every language. It has no times, and no other call knows its match id.
         """
 
     @_builtins.property
     def opponent_hand(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The opponent's hand, open for practice: in a match you would have to work it out from the discards."""
+        """The opponent's hand, by card number."""
 
     @_builtins.property
     def choices(self) -> _containers.RepeatedCompositeFieldContainer[Global___PuzzleChoice]:
-        """Everything that you can do."""
+        """All choices."""
 
     def __init__(
         self,
@@ -294,15 +283,13 @@ Global___Puzzle: _TypeAlias = Puzzle  # noqa: Y015
 
 @_typing.final
 class GetPuzzleResponse(_message.Message):
-    """The puzzle."""
+    """The reply of GetPuzzle."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PUZZLE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def puzzle(self) -> Global___Puzzle:
-        """The puzzle."""
-
+    def puzzle(self) -> Global___Puzzle: ...
     def __init__(
         self,
         *,
@@ -318,7 +305,7 @@ Global___GetPuzzleResponse: _TypeAlias = GetPuzzleResponse  # noqa: Y015
 
 @_typing.final
 class TryMoveRequest(_message.Message):
-    """Makes a choice in a puzzle."""
+    """The request of TryMove."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -327,17 +314,12 @@ class TryMoveRequest(_message.Message):
     WAIT_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     puzzle_id: _builtins.str
-    """The id of the puzzle."""
     language: _builtins.str
-    """The language of the texts: `ru`, `el` or `en`; empty: that of `accept-language`."""
+    """The language of the texts: `ru`, `el`, `en`, or empty."""
     @_builtins.property
-    def move(self) -> _table_pb2.Move:
-        """Make a move."""
-
+    def move(self) -> _table_pb2.Move: ...
     @_builtins.property
-    def wait(self) -> Global___WaitChoice:
-        """Wait for the defender's answer."""
-
+    def wait(self) -> Global___WaitChoice: ...
     def __init__(
         self,
         *,
@@ -358,7 +340,7 @@ Global___TryMoveRequest: _TypeAlias = TryMoveRequest  # noqa: Y015
 
 @_typing.final
 class PuzzleStep(_message.Message):
-    """One event of what follows a choice."""
+    """One event after a choice."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -368,7 +350,7 @@ class PuzzleStep(_message.Message):
     """The event in words."""
     @_builtins.property
     def event(self) -> _match_service_pb2.MatchEvent:
-        """The event, as you may see it. Versions go on from that of the puzzle's view."""
+        """The event as the player sees it, without a time. The first version follows that of the puzzle's view."""
 
     def __init__(
         self,
@@ -386,7 +368,7 @@ Global___PuzzleStep: _TypeAlias = PuzzleStep  # noqa: Y015
 
 @_typing.final
 class TryMoveResponse(_message.Message):
-    """What came of a choice."""
+    """The reply of TryMove."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -401,34 +383,34 @@ class TryMoveResponse(_message.Message):
     EXPLANATION_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     right: _builtins.bool
-    """The choice keeps the best result that the position has in it."""
+    """True: the choice keeps the best result of the position."""
     result: _table_pb2.EndgameResult.ValueType
-    """What the choice leads to when both play their best from then on."""
+    """The player's result after the choice, if both play their best from then on."""
     best_result: _table_pb2.EndgameResult.ValueType
-    """What the best choice leads to."""
+    """The player's result after the best choice."""
     result_text: _builtins.str
-    """The outcome in words."""
+    """The result in words."""
     explanation: _builtins.str
-    """Why the choice is right, or what it misses."""
+    """Why the choice is right, or what it misses, in words."""
     language: _builtins.str
-    """The language of the texts."""
+    """The language of the texts: `ru`, `el` or `en`."""
     @_builtins.property
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___PuzzleStep]:
-        """What your choice and the opponent's best answer made happen, until you have to choose again or the match is
+        """The events of the choice and of the opponent's best answers, until the player has to choose again or the match is
         over.
         """
 
     @_builtins.property
     def view(self) -> _table_pb2.TableView:
-        """Your view of the table after `steps`."""
+        """The position after `steps`. See Puzzle.view."""
 
     @_builtins.property
     def opponent_hand(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The opponent's hand after `steps`."""
+        """The opponent's hand after `steps`, by card number."""
 
     @_builtins.property
     def continuation(self) -> _containers.RepeatedCompositeFieldContainer[Global___PuzzleStep]:
-        """How it goes on to the end, both sides playing their best; empty when `steps` end the match."""
+        """The events from there to the end of the match, if both play their best. Empty if `steps` end the match."""
 
     def __init__(
         self,

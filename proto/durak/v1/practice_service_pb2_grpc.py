@@ -26,13 +26,11 @@ if _version_not_supported:
 
 
 class PracticeServiceStub(object):
-    """Practice: endings of two players with an empty stock, to be solved one move at a time.
+    """Practice: puzzles of endgames with two players and an empty stock, solved one move at a time. Both hands are open.
 
-    Anyone may call, without a token. Nothing is stored: each answer is made by folding the events of a match of its
-    own, which is dealt and played by the rules up to the position, and both sides' best play is worked out to the
-    end. The hands are open, other than in a match. Texts are in the language of the request's `language`, or else of
-    the call's `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked
-    for). Calls are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token and store nothing. They are limited by network address: RATE_LIMITED says when to call again.
+    Texts are in the language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the
+    metadata `accept-language` decides, and English is the default.
     """
 
     def __init__(self, channel):
@@ -59,32 +57,30 @@ class PracticeServiceStub(object):
 
 
 class PracticeServiceServicer(object):
-    """Practice: endings of two players with an empty stock, to be solved one move at a time.
+    """Practice: puzzles of endgames with two players and an empty stock, solved one move at a time. Both hands are open.
 
-    Anyone may call, without a token. Nothing is stored: each answer is made by folding the events of a match of its
-    own, which is dealt and played by the rules up to the position, and both sides' best play is worked out to the
-    end. The hands are open, other than in a match. Texts are in the language of the request's `language`, or else of
-    the call's `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked
-    for). Calls are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token and store nothing. They are limited by network address: RATE_LIMITED says when to call again.
+    Texts are in the language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the
+    metadata `accept-language` decides, and English is the default.
     """
 
     def ListPuzzles(self, request, context):
-        """The puzzles, the easiest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+        """Lists the puzzles, the easiest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetPuzzle(self, request, context):
-        """One puzzle: the position, the question, the choices. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND.
+        """Returns one puzzle: the position, the question and the choices. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TryMove(self, request, context):
-        """Makes a choice: whether it was right, what happens, and why. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND, and,
-        for a move that the rules do not allow, as Play refuses it.
+        """Tries a choice: whether it is right, what happens, and why. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND, and the
+        reasons of MatchService.Play for a move that is not legal.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -117,13 +113,11 @@ def add_PracticeServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PracticeService(object):
-    """Practice: endings of two players with an empty stock, to be solved one move at a time.
+    """Practice: puzzles of endgames with two players and an empty stock, solved one move at a time. Both hands are open.
 
-    Anyone may call, without a token. Nothing is stored: each answer is made by folding the events of a match of its
-    own, which is dealt and played by the rules up to the position, and both sides' best play is worked out to the
-    end. The hands are open, other than in a match. Texts are in the language of the request's `language`, or else of
-    the call's `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked
-    for). Calls are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token and store nothing. They are limited by network address: RATE_LIMITED says when to call again.
+    Texts are in the language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the
+    metadata `accept-language` decides, and English is the default.
     """
 
     @staticmethod

@@ -13,33 +13,29 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class PracticeServiceStub:
-    """Practice: endings of two players with an empty stock, to be solved one move at a time.
+    """Practice: puzzles of endgames with two players and an empty stock, solved one move at a time. Both hands are open.
 
-    Anyone may call, without a token. Nothing is stored: each answer is made by folding the events of a match of its
-    own, which is dealt and played by the rules up to the position, and both sides' best play is worked out to the
-    end. The hands are open, other than in a match. Texts are in the language of the request's `language`, or else of
-    the call's `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked
-    for). Calls are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token and store nothing. They are limited by network address: RATE_LIMITED says when to call again.
+    Texts are in the language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the
+    metadata `accept-language` decides, and English is the default.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListPuzzles: _aio.UnaryUnaryMultiCallable[_practice_service_pb2.ListPuzzlesRequest, _practice_service_pb2.ListPuzzlesResponse]
-    """The puzzles, the easiest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
+    """Lists the puzzles, the easiest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
     GetPuzzle: _aio.UnaryUnaryMultiCallable[_practice_service_pb2.GetPuzzleRequest, _practice_service_pb2.GetPuzzleResponse]
-    """One puzzle: the position, the question, the choices. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND."""
+    """Returns one puzzle: the position, the question and the choices. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND."""
     TryMove: _aio.UnaryUnaryMultiCallable[_practice_service_pb2.TryMoveRequest, _practice_service_pb2.TryMoveResponse]
-    """Makes a choice: whether it was right, what happens, and why. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND, and,
-    for a move that the rules do not allow, as Play refuses it.
+    """Tries a choice: whether it is right, what happens, and why. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND, and the
+    reasons of MatchService.Play for a move that is not legal.
     """
 
 class PracticeServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Practice: endings of two players with an empty stock, to be solved one move at a time.
+    """Practice: puzzles of endgames with two players and an empty stock, solved one move at a time. Both hands are open.
 
-    Anyone may call, without a token. Nothing is stored: each answer is made by folding the events of a match of its
-    own, which is dealt and played by the rules up to the position, and both sides' best play is worked out to the
-    end. The hands are open, other than in a match. Texts are in the language of the request's `language`, or else of
-    the call's `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked
-    for). Calls are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token and store nothing. They are limited by network address: RATE_LIMITED says when to call again.
+    Texts are in the language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the
+    metadata `accept-language` decides, and English is the default.
     """
 
     @_abc_1.abstractmethod
@@ -48,7 +44,7 @@ class PracticeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _practice_service_pb2.ListPuzzlesRequest,
         context: _aio.ServicerContext[_practice_service_pb2.ListPuzzlesRequest, _abc.Awaitable[_practice_service_pb2.ListPuzzlesResponse]],
     ) -> _abc.Awaitable[_practice_service_pb2.ListPuzzlesResponse]:
-        """The puzzles, the easiest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
+        """Lists the puzzles, the easiest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
 
     @_abc_1.abstractmethod
     def GetPuzzle(
@@ -56,7 +52,7 @@ class PracticeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _practice_service_pb2.GetPuzzleRequest,
         context: _aio.ServicerContext[_practice_service_pb2.GetPuzzleRequest, _abc.Awaitable[_practice_service_pb2.GetPuzzleResponse]],
     ) -> _abc.Awaitable[_practice_service_pb2.GetPuzzleResponse]:
-        """One puzzle: the position, the question, the choices. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND."""
+        """Returns one puzzle: the position, the question and the choices. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND."""
 
     @_abc_1.abstractmethod
     def TryMove(
@@ -64,8 +60,8 @@ class PracticeServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _practice_service_pb2.TryMoveRequest,
         context: _aio.ServicerContext[_practice_service_pb2.TryMoveRequest, _abc.Awaitable[_practice_service_pb2.TryMoveResponse]],
     ) -> _abc.Awaitable[_practice_service_pb2.TryMoveResponse]:
-        """Makes a choice: whether it was right, what happens, and why. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND, and,
-        for a move that the rules do not allow, as Play refuses it.
+        """Tries a choice: whether it is right, what happens, and why. Refused: MALFORMED_FIELD, PUZZLE_NOT_FOUND, and the
+        reasons of MatchService.Play for a move that is not legal.
         """
 
 def add_PracticeServiceServicer_to_server(servicer: PracticeServiceServicer, server: _aio.Server) -> None: ...

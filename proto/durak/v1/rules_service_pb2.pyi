@@ -21,13 +21,13 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class ListPresetsRequest(_message.Message):
-    """Asks for the presets."""
+    """The request of ListPresets."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     LANGUAGE_FIELD_NUMBER: _builtins.int
     language: _builtins.str
-    """The language of the texts: `ru`, `el` or `en`; empty: that of `accept-language`."""
+    """The language of the texts: `ru`, `el`, `en`, or empty."""
     def __init__(
         self,
         *,
@@ -43,7 +43,7 @@ Global___ListPresetsRequest: _TypeAlias = ListPresetsRequest  # noqa: Y015
 
 @_typing.final
 class Preset(_message.Message):
-    """A named preset (R2.2)."""
+    """A preset of settings (R2.2)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -54,22 +54,22 @@ class Preset(_message.Message):
     LOCKED_FIELD_NUMBER: _builtins.int
     FREE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The name, as Settings.preset takes it."""
+    """The name for `Settings.preset`."""
     title: _builtins.str
-    """Its title for people."""
+    """The title to show."""
     description: _builtins.str
-    """What table it makes, in a sentence or two."""
+    """One or two sentences about the table."""
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
-        """The settings that are locked, at their values, and the preset's name; the others are at their defaults."""
+        """The locked settings with their values, and the name of the preset. Ignore the fields in `free`."""
 
     @_builtins.property
     def locked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The fields of Settings that are locked, by name, in the order of Settings."""
+        """The names of the locked fields of Settings, in the order of Settings."""
 
     @_builtins.property
     def free(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The fields of Settings that stay free to choose, by name, in the order of Settings."""
+        """The names of the free fields of Settings, in the order of Settings."""
 
     def __init__(
         self,
@@ -91,18 +91,16 @@ Global___Preset: _TypeAlias = Preset  # noqa: Y015
 
 @_typing.final
 class ListPresetsResponse(_message.Message):
-    """All presets; there are few, so there are no pages."""
+    """The reply of ListPresets."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PRESETS_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     language: _builtins.str
-    """The language of the texts."""
+    """The language of the texts: `ru`, `el` or `en`."""
     @_builtins.property
-    def presets(self) -> _containers.RepeatedCompositeFieldContainer[Global___Preset]:
-        """The presets."""
-
+    def presets(self) -> _containers.RepeatedCompositeFieldContainer[Global___Preset]: ...
     def __init__(
         self,
         *,
@@ -119,17 +117,17 @@ Global___ListPresetsResponse: _TypeAlias = ListPresetsResponse  # noqa: Y015
 
 @_typing.final
 class GetRuleSheetRequest(_message.Message):
-    """Asks for a rule sheet."""
+    """The request of GetRuleSheet."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SETTINGS_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     language: _builtins.str
-    """The language of the texts: `ru`, `el` or `en`; empty: that of `accept-language`."""
+    """The language of the texts: `ru`, `el`, `en`, or empty."""
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
-        """The settings of the table, as for OpenTable; `series_id` may be set, as it is in the view of a table. Required."""
+        """Required. The settings as for OpenTable, or those of a view; unlike in OpenTable, `series_id` can be set."""
 
     def __init__(
         self,
@@ -147,17 +145,17 @@ Global___GetRuleSheetRequest: _TypeAlias = GetRuleSheetRequest  # noqa: Y015
 
 @_typing.final
 class RuleLine(_message.Message):
-    """One rule in words."""
+    """One rule."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TEXT_FIELD_NUMBER: _builtins.int
     CLAUSES_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    """The rule."""
+    """One or more sentences."""
     @_builtins.property
     def clauses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The clauses of the rules that it says, as in `R5.2`."""
+        """The clauses of the rules that it stands for, such as `R5.2`."""
 
     def __init__(
         self,
@@ -175,7 +173,7 @@ Global___RuleLine: _TypeAlias = RuleLine  # noqa: Y015
 
 @_typing.final
 class RuleSection(_message.Message):
-    """A part of a rule sheet."""
+    """One part of a rule sheet."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -184,16 +182,16 @@ class RuleSection(_message.Message):
     ORDERED_FIELD_NUMBER: _builtins.int
     LINES_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """What the part is about: `goal`, `setup`, `flow`, `moves`, `scoring`, `end`, `special`, `locked`, `time`,
-    `tricky` (only at tricky tables), `bots`. In this order.
+    """The subject: `goal`, `setup`, `flow`, `moves`, `scoring`, `end`, `special`, `locked`, `time`, `tricky` (only at
+    tricky tables) or `bots`, in this order.
     """
     title: _builtins.str
-    """Its heading."""
+    """The heading."""
     ordered: _builtins.bool
-    """True: the lines are steps, to be numbered. False: they are points."""
+    """True: the lines are steps; number them. False: the lines are points."""
     @_builtins.property
     def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___RuleLine]:
-        """The lines; at least one."""
+        """At least one."""
 
     def __init__(
         self,
@@ -226,18 +224,18 @@ class RuleSheet(_message.Message):
     title: _builtins.str
     """The name of the game."""
     variant: _builtins.str
-    """The table in a line: the deck, the seats, what is allowed, the version of the rules."""
+    """The table in one line: the deck, the seats, what is allowed, the version of the rules."""
     rules_version: _builtins.str
-    """The version of the rules that the sheet follows."""
+    """The version of the rules, such as `1.0.0`."""
     language: _builtins.str
-    """The language of the texts."""
+    """The language of the texts: `ru`, `el` or `en`."""
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
-        """The settings in full, with what a preset locks filled in."""
+        """The complete settings, including what a preset locks."""
 
     @_builtins.property
     def sections(self) -> _containers.RepeatedCompositeFieldContainer[Global___RuleSection]:
-        """The parts of the sheet."""
+        """At least one."""
 
     def __init__(
         self,
@@ -259,15 +257,13 @@ Global___RuleSheet: _TypeAlias = RuleSheet  # noqa: Y015
 
 @_typing.final
 class GetRuleSheetResponse(_message.Message):
-    """The rule sheet."""
+    """The reply of GetRuleSheet."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SHEET_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def sheet(self) -> Global___RuleSheet:
-        """The sheet."""
-
+    def sheet(self) -> Global___RuleSheet: ...
     def __init__(
         self,
         *,

@@ -26,12 +26,11 @@ if _version_not_supported:
 
 
 class RulesServiceStub(object):
-    """The rules in words: the presets that a table can be opened with, and for any settings the sheet of the rules
-    that hold at exactly such a table.
+    """The rules in words: the presets of settings, and for any settings the rules of exactly such a table.
 
-    Anyone may call, without a token. Texts are in the language of the request's `language`, or else of the call's
-    `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked for). Calls
-    are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token. They are limited by network address: RATE_LIMITED says when to call again. Texts are in the
+    language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the metadata
+    `accept-language` decides, and English is the default.
     """
 
     def __init__(self, channel):
@@ -53,23 +52,23 @@ class RulesServiceStub(object):
 
 
 class RulesServiceServicer(object):
-    """The rules in words: the presets that a table can be opened with, and for any settings the sheet of the rules
-    that hold at exactly such a table.
+    """The rules in words: the presets of settings, and for any settings the rules of exactly such a table.
 
-    Anyone may call, without a token. Texts are in the language of the request's `language`, or else of the call's
-    `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked for). Calls
-    are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token. They are limited by network address: RATE_LIMITED says when to call again. Texts are in the
+    language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the metadata
+    `accept-language` decides, and English is the default.
     """
 
     def ListPresets(self, request, context):
-        """The named presets (R2.2): what each locks, and what stays free to choose. Refused: MALFORMED_FIELD.
+        """Lists the presets (R2.2): the settings that each one locks and those that stay free. There are few presets, so
+        there are no pages. Refused: MALFORMED_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetRuleSheet(self, request, context):
-        """The rule sheet of a table. Settings that no table can have are refused as OpenTable refuses them:
+        """Returns the rules of a table in words. Settings that OpenTable refuses are refused here with the same reasons:
         MALFORMED_FIELD, NOT_DEALABLE, PRESET_LOCKED, UNKNOWN_PRESET.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -98,12 +97,11 @@ def add_RulesServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RulesService(object):
-    """The rules in words: the presets that a table can be opened with, and for any settings the sheet of the rules
-    that hold at exactly such a table.
+    """The rules in words: the presets of settings, and for any settings the rules of exactly such a table.
 
-    Anyone may call, without a token. Texts are in the language of the request's `language`, or else of the call's
-    `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked for). Calls
-    are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token. They are limited by network address: RATE_LIMITED says when to call again. Texts are in the
+    language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the metadata
+    `accept-language` decides, and English is the default.
     """
 
     @staticmethod

@@ -13,29 +13,29 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class RulesServiceStub:
-    """The rules in words: the presets that a table can be opened with, and for any settings the sheet of the rules
-    that hold at exactly such a table.
+    """The rules in words: the presets of settings, and for any settings the rules of exactly such a table.
 
-    Anyone may call, without a token. Texts are in the language of the request's `language`, or else of the call's
-    `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked for). Calls
-    are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token. They are limited by network address: RATE_LIMITED says when to call again. Texts are in the
+    language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the metadata
+    `accept-language` decides, and English is the default.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListPresets: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.ListPresetsRequest, _rules_service_pb2.ListPresetsResponse]
-    """The named presets (R2.2): what each locks, and what stays free to choose. Refused: MALFORMED_FIELD."""
+    """Lists the presets (R2.2): the settings that each one locks and those that stay free. There are few presets, so
+    there are no pages. Refused: MALFORMED_FIELD.
+    """
     GetRuleSheet: _aio.UnaryUnaryMultiCallable[_rules_service_pb2.GetRuleSheetRequest, _rules_service_pb2.GetRuleSheetResponse]
-    """The rule sheet of a table. Settings that no table can have are refused as OpenTable refuses them:
+    """Returns the rules of a table in words. Settings that OpenTable refuses are refused here with the same reasons:
     MALFORMED_FIELD, NOT_DEALABLE, PRESET_LOCKED, UNKNOWN_PRESET.
     """
 
 class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
-    """The rules in words: the presets that a table can be opened with, and for any settings the sheet of the rules
-    that hold at exactly such a table.
+    """The rules in words: the presets of settings, and for any settings the rules of exactly such a table.
 
-    Anyone may call, without a token. Texts are in the language of the request's `language`, or else of the call's
-    `accept-language` metadata: Russian (ru), Greek (el) or English (en, and where nothing else is asked for). Calls
-    are limited for each network address: RATE_LIMITED says when to come back.
+    Calls need no token. They are limited by network address: RATE_LIMITED says when to call again. Texts are in the
+    language of the request: `ru` (Russian), `el` (Greek) or `en` (English). If it is empty, the metadata
+    `accept-language` decides, and English is the default.
     """
 
     @_abc_1.abstractmethod
@@ -44,7 +44,9 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rules_service_pb2.ListPresetsRequest,
         context: _aio.ServicerContext[_rules_service_pb2.ListPresetsRequest, _abc.Awaitable[_rules_service_pb2.ListPresetsResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.ListPresetsResponse]:
-        """The named presets (R2.2): what each locks, and what stays free to choose. Refused: MALFORMED_FIELD."""
+        """Lists the presets (R2.2): the settings that each one locks and those that stay free. There are few presets, so
+        there are no pages. Refused: MALFORMED_FIELD.
+        """
 
     @_abc_1.abstractmethod
     def GetRuleSheet(
@@ -52,7 +54,7 @@ class RulesServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rules_service_pb2.GetRuleSheetRequest,
         context: _aio.ServicerContext[_rules_service_pb2.GetRuleSheetRequest, _abc.Awaitable[_rules_service_pb2.GetRuleSheetResponse]],
     ) -> _abc.Awaitable[_rules_service_pb2.GetRuleSheetResponse]:
-        """The rule sheet of a table. Settings that no table can have are refused as OpenTable refuses them:
+        """Returns the rules of a table in words. Settings that OpenTable refuses are refused here with the same reasons:
         MALFORMED_FIELD, NOT_DEALABLE, PRESET_LOCKED, UNKNOWN_PRESET.
         """
 

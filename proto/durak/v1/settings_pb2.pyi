@@ -24,25 +24,25 @@ class _Deck:
 class _DeckEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Deck.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     DECK_UNSPECIFIED: _Deck.ValueType  # 0
-    """Not given. Refused, unless a preset fixes the deck."""
+    """Not given. Refused with MALFORMED_FIELD, unless a preset locks the deck."""
     DECK_24: _Deck.ValueType  # 24
-    """24 cards, nine to ace. Two to four seats."""
+    """24 cards, nine to ace. For 2 to 4 seats."""
     DECK_36: _Deck.ValueType  # 36
-    """36 cards, six to ace. Two to six seats."""
+    """36 cards, six to ace. For 2 to 6 seats."""
     DECK_52: _Deck.ValueType  # 52
-    """52 cards, two to ace. Two to six seats."""
+    """52 cards, two to ace. For 2 to 6 seats."""
 
 class Deck(_Deck, metaclass=_DeckEnumTypeWrapper):
-    """The size of the deck (R1.2). The number of the value is the number of cards."""
+    """The size of the deck (R1.2). The number of each value is the number of cards."""
 
 DECK_UNSPECIFIED: Deck.ValueType  # 0
-"""Not given. Refused, unless a preset fixes the deck."""
+"""Not given. Refused with MALFORMED_FIELD, unless a preset locks the deck."""
 DECK_24: Deck.ValueType  # 24
-"""24 cards, nine to ace. Two to four seats."""
+"""24 cards, nine to ace. For 2 to 4 seats."""
 DECK_36: Deck.ValueType  # 36
-"""36 cards, six to ace. Two to six seats."""
+"""36 cards, six to ace. For 2 to 6 seats."""
 DECK_52: Deck.ValueType  # 52
-"""52 cards, two to ace. Two to six seats."""
+"""52 cards, two to ace. For 2 to 6 seats."""
 Global___Deck: _TypeAlias = Deck  # noqa: Y015
 
 class _ThrowIn:
@@ -52,25 +52,25 @@ class _ThrowIn:
 class _ThrowInEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ThrowIn.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     THROW_IN_UNSPECIFIED: _ThrowIn.ValueType  # 0
-    """Not given. Refused, unless a preset fixes the circle or the table has two seats (where both circles are
-    the same and THROW_IN_ALL is recorded).
+    """Not given. Refused with MALFORMED_FIELD, unless a preset locks it or the table has two seats. With two seats both
+    values mean the same, and the server records THROW_IN_ALL.
     """
     THROW_IN_NEIGHBOURS: _ThrowIn.ValueType  # 1
     """The seats in play on either side of the defender."""
     THROW_IN_ALL: _ThrowIn.ValueType  # 2
-    """Every seat in play but the defender."""
+    """Every seat in play except the defender."""
 
 class ThrowIn(_ThrowIn, metaclass=_ThrowInEnumTypeWrapper):
-    """Who may throw in cards beside the attacker (R5.2)."""
+    """The seats that may throw in cards, in addition to the attacker (R5.2)."""
 
 THROW_IN_UNSPECIFIED: ThrowIn.ValueType  # 0
-"""Not given. Refused, unless a preset fixes the circle or the table has two seats (where both circles are
-the same and THROW_IN_ALL is recorded).
+"""Not given. Refused with MALFORMED_FIELD, unless a preset locks it or the table has two seats. With two seats both
+values mean the same, and the server records THROW_IN_ALL.
 """
 THROW_IN_NEIGHBOURS: ThrowIn.ValueType  # 1
 """The seats in play on either side of the defender."""
 THROW_IN_ALL: ThrowIn.ValueType  # 2
-"""Every seat in play but the defender."""
+"""Every seat in play except the defender."""
 Global___ThrowIn: _TypeAlias = ThrowIn  # noqa: Y015
 
 class _BotLevel:
@@ -80,30 +80,34 @@ class _BotLevel:
 class _BotLevelEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BotLevel.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     BOT_LEVEL_UNSPECIFIED: _BotLevel.ValueType  # 0
-    """Not a bot."""
+    """In a request: not given, which is refused with MALFORMED_FIELD. In a reply: the seat is not a bot's."""
     BOT_LEVEL_EASY: _BotLevel.ValueType  # 1
-    """Attacks low, defends with the smallest card that beats (R14.2)."""
+    """Attacks with low cards and beats with the smallest card that does (R14.2)."""
     BOT_LEVEL_NORMAL: _BotLevel.ValueType  # 2
-    """Saves trumps, throws in ranks that the defender seems not to have, heeds the stock (R14.3)."""
+    """Saves trumps, throws in ranks that the defender probably lacks, and plays by the size of the stock (R14.3)."""
     BOT_LEVEL_HARD: _BotLevel.ValueType  # 3
-    """Remembers every open card and plans the endgame, exactly with two seats in play (R14.4)."""
+    """Remembers every card it saw and plans the endgame; with two seats in play the plan is exact (R14.4)."""
 
 class BotLevel(_BotLevel, metaclass=_BotLevelEnumTypeWrapper):
     """The level of a bot (R14)."""
 
 BOT_LEVEL_UNSPECIFIED: BotLevel.ValueType  # 0
-"""Not a bot."""
+"""In a request: not given, which is refused with MALFORMED_FIELD. In a reply: the seat is not a bot's."""
 BOT_LEVEL_EASY: BotLevel.ValueType  # 1
-"""Attacks low, defends with the smallest card that beats (R14.2)."""
+"""Attacks with low cards and beats with the smallest card that does (R14.2)."""
 BOT_LEVEL_NORMAL: BotLevel.ValueType  # 2
-"""Saves trumps, throws in ranks that the defender seems not to have, heeds the stock (R14.3)."""
+"""Saves trumps, throws in ranks that the defender probably lacks, and plays by the size of the stock (R14.3)."""
 BOT_LEVEL_HARD: BotLevel.ValueType  # 3
-"""Remembers every open card and plans the endgame, exactly with two seats in play (R14.4)."""
+"""Remembers every card it saw and plans the endgame; with two seats in play the plan is exact (R14.4)."""
 Global___BotLevel: _TypeAlias = BotLevel  # noqa: Y015
 
 @_typing.final
 class Settings(_message.Message):
-    """The settings of a table (R2). They are fixed when the table is opened and recorded in its first event."""
+    """The settings of a table (R2). They never change after OpenTable, and the first event of the match records them.
+
+    In a request, a setting that a preset locks can be left out. In events and replies the settings are complete: the
+    server has filled in every setting, and all `optional` fields are set.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -119,38 +123,43 @@ class Settings(_message.Message):
     SERIES_ID_FIELD_NUMBER: _builtins.int
     PRESET_FIELD_NUMBER: _builtins.int
     deck: Global___Deck.ValueType
-    """The deck. Required, unless the preset fixes it."""
+    """Required, unless the preset locks it."""
     seats: _builtins.int
-    """The number of seats, 2 to 6, and no more than the deck can give six cards each (24 cards: 4 seats).
-    Required, unless the preset fixes it.
+    """The number of seats, from 2 to 6. The deck must have six cards for each seat (24 cards: at most 4 seats), or the
+    settings are refused with NOT_DEALABLE. Required, unless the preset locks it.
     """
     throw_in: Global___ThrowIn.ValueType
-    """Who may throw in. Required with three seats or more, unless the preset fixes it."""
+    """Required with three seats or more, unless the preset locks it."""
     transfer: _builtins.bool
-    """True: perevodnoy, the defender may transfer the attack (R6). False: podkidnoy."""
+    """True: the defender may transfer the attack (R6), a game called perevodnoy. False: podkidnoy. Not set in a request:
+    what the preset locks, or false.
+    """
     draw_allowed: _builtins.bool
-    """True: when the last hands empty in the same bout the match is a draw. False: the defender of that bout is
-    the durak (R9.4).
+    """True: if the last hands become empty in the same bout, the match is a draw. False: the defender of that bout is
+    the durak (R9.4). Not set in a request: what the preset locks, or false.
     """
     five_card_opening: _builtins.bool
-    """True: at most five attack cards until the table's first successful defence, six after it. False: six from
-    the start (R4.3).
+    """True: a bout has at most five attack cards until the first successful defence of the match, and six afterwards.
+    False: six from the start (R4.3). Not set in a request: what the preset locks, or false.
     """
     tricky: _builtins.bool
-    """True: illegal cards stand until somebody challenges them (R11)."""
+    """True: illegal cards stay on the table until a player challenges them (R11). Not set in a request: what the preset
+    locks, or false.
+    """
     turn_timer_seconds: _builtins.int
-    """Seconds that a seat has for its decision, at most 86400; 0 is no timer (R10)."""
+    """The time for each decision of a seat (R10), from 0 to 86400 seconds. 0 means no timer: then only the idle limit
+    of TableOpened applies.
+    """
     stake_coins: _builtins.int
-    """Coins that each seat puts in, at most 1000000000; 0 is a free table (R12)."""
+    """The stake of each seat (R12), from 0 to 1000000000 coins. 0 means a free table."""
     series_id: _builtins.str
-    """The series that the match belongs to (R13), a UUID; empty for a match on its own. Set by the server:
-    leave it empty in OpenTable and say `start_series` there; Rematch carries the series on.
+    """The series that the match belongs to (R13), a UUID. Empty for a single match. The server sets it: leave it empty in
+    OpenTable and use `start_series` there. Rematch continues the series.
     """
     preset: _builtins.str
-    """The preset whose rules the table has (R2.2); empty for a table of free choice. One of `duraka-net`,
-    `duraka-net-transfer`, `durak-peak`, `classic-1.0.0`. A preset locks settings: leave those at their
-    default, or give the locked value; another value is refused with PRESET_LOCKED. The table records them
-    filled in. RulesService.ListPresets says what each locks, and what is left to give.
+    """The preset whose rules the table has (R2.2). Empty: no preset, every setting is free. RulesService.ListPresets
+    returns the names, and for each preset the settings that it locks. A locked setting can be left out or have the
+    locked value; any other value is refused with PRESET_LOCKED.
     """
     def __init__(
         self,

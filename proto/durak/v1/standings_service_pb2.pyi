@@ -21,13 +21,13 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class GetSeriesRequest(_message.Message):
-    """Asks how a series stands."""
+    """The request of GetSeries."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SERIES_ID_FIELD_NUMBER: _builtins.int
     series_id: _builtins.str
-    """The series, a UUID: `Settings.series_id` of its matches, which is the id of the first."""
+    """The series, a UUID: `Settings.series_id` of its matches, which is the match id of the first one."""
     def __init__(
         self,
         *,
@@ -43,7 +43,7 @@ Global___GetSeriesRequest: _TypeAlias = GetSeriesRequest  # noqa: Y015
 
 @_typing.final
 class SeriesSeat(_message.Message):
-    """What a series has come to for one seat. The seats are the same in all its matches."""
+    """The standing of one seat in a series. All matches of a series have the same seats."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -54,13 +54,12 @@ class SeriesSeat(_message.Message):
     WINS_FIELD_NUMBER: _builtins.int
     LOSSES_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat, numbered clockwise from 0."""
     player_id: _builtins.str
-    """The player; empty for a bot, and where nobody sits yet."""
+    """The player. Empty for a bot, and while the seat of the first match is free."""
     display_name: _builtins.str
-    """The player's name to show; empty as `player_id` is."""
+    """The player's name to show. Empty where `player_id` is empty."""
     bot_level: _settings_pb2.BotLevel.ValueType
-    """The level of a bot; unspecified for a person."""
+    """The level of the bot. Unspecified for a player."""
     wins: _builtins.int
     """Matches in which the seat had the first place, shared or not."""
     losses: _builtins.int
@@ -85,7 +84,7 @@ Global___SeriesSeat: _TypeAlias = SeriesSeat  # noqa: Y015
 
 @_typing.final
 class GetSeriesResponse(_message.Message):
-    """How a series stands."""
+    """The reply of GetSeries."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -95,11 +94,11 @@ class GetSeriesResponse(_message.Message):
     MATCHES_FIELD_NUMBER: _builtins.int
     DRAWS_FIELD_NUMBER: _builtins.int
     series_id: _builtins.str
-    """The series."""
+    """The series, a UUID."""
     matches: _builtins.int
-    """Matches played to the end, draws included."""
+    """The number of counted matches, including draws."""
     draws: _builtins.int
-    """Those of them that were draws, which give neither wins nor losses."""
+    """The number of draws among them. A draw is neither a win nor a loss."""
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
         """The settings of its matches."""
@@ -127,11 +126,12 @@ Global___GetSeriesResponse: _TypeAlias = GetSeriesResponse  # noqa: Y015
 
 @_typing.final
 class RatingNumbers(_message.Message):
-    """The numbers of the rating, which the operator has set. Each pair of seats of a played-out match is a game between
-    the two that the better place wins (a shared place is half a game). A seat with rating a is expected to win a
-    share of 1 / (1 + 10^((b - a) / scale_points)) of games against one with b. The match gives it
-    match_points / (seats - 1) times what it won beyond what was expected, summed over its opponents: people and bots
-    each rounded to a whole number.
+    """The parameters of the rating, which the operator sets.
+
+    A counted match is a game between each two seats. The seat with the better place wins it; an equal place is half a
+    win. A seat with rating a is expected to win the share 1 / (1 + 10^((b - a) / scale_points)) of games against a seat
+    with rating b. For each opponent, the match gives the seat match_points / (seats - 1) times (its win minus the
+    expected share). The sums over players and over bots are each rounded to an integer.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -146,17 +146,17 @@ class RatingNumbers(_message.Message):
     initial_points: _builtins.int
     """The rating before the first match."""
     match_points: _builtins.int
-    """The most that one match gives or takes."""
+    """The most points that one match gives or takes."""
     scale_points: _builtins.int
-    """How much stronger is who is expected to win ten games of eleven."""
+    """The rating difference that gives a 10:1 expected score."""
     easy_bot_points: _builtins.int
-    """What an easy bot counts as."""
+    """The rating that an easy bot counts with."""
     normal_bot_points: _builtins.int
-    """What a normal bot counts as."""
+    """The rating that a normal bot counts with."""
     hard_bot_points: _builtins.int
-    """What a hard bot counts as."""
+    """The rating that a hard bot counts with."""
     bot_day_points: _builtins.int
-    """The most points that a player can win from bots on one day (UTC). Losses to them count in full."""
+    """The most points that a player can win from bots in one day (UTC). Losses to bots always count in full."""
     def __init__(
         self,
         *,
@@ -178,7 +178,7 @@ Global___RatingNumbers: _TypeAlias = RatingNumbers  # noqa: Y015
 
 @_typing.final
 class Rating(_message.Message):
-    """A player's rating and what it comes from."""
+    """The rating of a player."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -189,17 +189,16 @@ class Rating(_message.Message):
     LOSSES_FIELD_NUMBER: _builtins.int
     BOT_POINTS_TODAY_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
-    """The player."""
     points: _builtins.int
-    """The points."""
+    """The points. Can be negative."""
     matches: _builtins.int
-    """Matches played to the end, draws included."""
+    """The number of counted matches, including draws."""
     wins: _builtins.int
     """Matches in which the player had the first place, shared or not."""
     losses: _builtins.int
     """Matches in which the player was the durak."""
     bot_points_today: _builtins.int
-    """Points won from bots today (UTC), of `RatingNumbers.bot_day_points`."""
+    """Points won from bots today (UTC), at most `RatingNumbers.bot_day_points`."""
     def __init__(
         self,
         *,
@@ -220,13 +219,13 @@ Global___Rating: _TypeAlias = Rating  # noqa: Y015
 
 @_typing.final
 class GetRatingRequest(_message.Message):
-    """Asks for a rating."""
+    """The request of GetRating."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
-    """The player, as named by the `sub` of their tokens; empty: the caller."""
+    """The player. Empty: the caller."""
     def __init__(
         self,
         *,
@@ -242,19 +241,17 @@ Global___GetRatingRequest: _TypeAlias = GetRatingRequest  # noqa: Y015
 
 @_typing.final
 class GetRatingResponse(_message.Message):
-    """The rating."""
+    """The reply of GetRating."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     RATING_FIELD_NUMBER: _builtins.int
     NUMBERS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def rating(self) -> Global___Rating:
-        """The rating."""
-
+    def rating(self) -> Global___Rating: ...
     @_builtins.property
     def numbers(self) -> Global___RatingNumbers:
-        """The numbers by which it is counted."""
+        """The parameters that the rating is computed with."""
 
     def __init__(
         self,
@@ -272,16 +269,16 @@ Global___GetRatingResponse: _TypeAlias = GetRatingResponse  # noqa: Y015
 
 @_typing.final
 class ListRatingsRequest(_message.Message):
-    """Asks for ratings."""
+    """The request of ListRatings."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """How many at most, up to 100; 0 is 20."""
+    """0 means 20. The limit is 100."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before; empty for the first page."""
+    """Empty: the first page."""
     def __init__(
         self,
         *,
@@ -298,7 +295,7 @@ Global___ListRatingsRequest: _TypeAlias = ListRatingsRequest  # noqa: Y015
 
 @_typing.final
 class ListRatingsResponse(_message.Message):
-    """A page of ratings."""
+    """The reply of ListRatings."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -306,16 +303,14 @@ class ListRatingsResponse(_message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     NUMBERS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Give it as `page_token` for the next page; empty on the last. While matches are counted, a player can be on
-    two pages or on none.
-    """
+    """Ratings change between calls, so a player can be on two pages or on none."""
     @_builtins.property
     def ratings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Rating]:
-        """The ratings; equal points by player id."""
+        """By points, the highest first; equal points by player id."""
 
     @_builtins.property
     def numbers(self) -> Global___RatingNumbers:
-        """The numbers by which they are counted."""
+        """The parameters that the ratings are computed with."""
 
     def __init__(
         self,

@@ -26,10 +26,10 @@ if _version_not_supported:
 
 
 class StandingsServiceStub(object):
-    """Series and ratings (R13): what ended matches have come to. Only matches with a card result count; those that were
-    cancelled or abandoned give nobody anything (R9.6). A match is counted a moment after its end.
+    """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
+    count: a cancelled or abandoned match changes nothing (R9.6). A match counts shortly after its end.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: all roles see all of them.
+    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
 
     def __init__(self, channel):
@@ -56,29 +56,29 @@ class StandingsServiceStub(object):
 
 
 class StandingsServiceServicer(object):
-    """Series and ratings (R13): what ended matches have come to. Only matches with a card result count; those that were
-    cancelled or abandoned give nobody anything (R9.6). A match is counted a moment after its end.
+    """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
+    count: a cancelled or abandoned match changes nothing (R9.6). A match counts shortly after its end.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: all roles see all of them.
+    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
 
     def GetSeries(self, request, context):
-        """How a series stands. Refused: MALFORMED_FIELD, and MATCH_NOT_FOUND where no match has started a series of this
-        id.
+        """Returns the standings of a series. Refused: MALFORMED_FIELD; MATCH_NOT_FOUND if no match started such a series.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetRating(self, request, context):
-        """The rating of a player; who has not played yet has the initial points. Refused: MALFORMED_FIELD.
+        """Returns the rating of a player. A player without a counted match has the initial points. Refused: MALFORMED_FIELD.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListRatings(self, request, context):
-        """The ratings of all who have played, the most points first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+        """Lists the ratings of all players with a counted match, by points, the highest first. Refused: MALFORMED_FIELD,
+        PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -111,10 +111,10 @@ def add_StandingsServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class StandingsService(object):
-    """Series and ratings (R13): what ended matches have come to. Only matches with a card result count; those that were
-    cancelled or abandoned give nobody anything (R9.6). A match is counted a moment after its end.
+    """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
+    count: a cancelled or abandoned match changes nothing (R9.6). A match counts shortly after its end.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: all roles see all of them.
+    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
 
     @staticmethod

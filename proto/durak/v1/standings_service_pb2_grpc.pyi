@@ -13,27 +13,27 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class StandingsServiceStub:
-    """Series and ratings (R13): what ended matches have come to. Only matches with a card result count; those that were
-    cancelled or abandoned give nobody anything (R9.6). A match is counted a moment after its end.
+    """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
+    count: a cancelled or abandoned match changes nothing (R9.6). A match counts shortly after its end.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: all roles see all of them.
+    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetSeries: _aio.UnaryUnaryMultiCallable[_standings_service_pb2.GetSeriesRequest, _standings_service_pb2.GetSeriesResponse]
-    """How a series stands. Refused: MALFORMED_FIELD, and MATCH_NOT_FOUND where no match has started a series of this
-    id.
-    """
+    """Returns the standings of a series. Refused: MALFORMED_FIELD; MATCH_NOT_FOUND if no match started such a series."""
     GetRating: _aio.UnaryUnaryMultiCallable[_standings_service_pb2.GetRatingRequest, _standings_service_pb2.GetRatingResponse]
-    """The rating of a player; who has not played yet has the initial points. Refused: MALFORMED_FIELD."""
+    """Returns the rating of a player. A player without a counted match has the initial points. Refused: MALFORMED_FIELD."""
     ListRatings: _aio.UnaryUnaryMultiCallable[_standings_service_pb2.ListRatingsRequest, _standings_service_pb2.ListRatingsResponse]
-    """The ratings of all who have played, the most points first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
+    """Lists the ratings of all players with a counted match, by points, the highest first. Refused: MALFORMED_FIELD,
+    PAGE_TOKEN_INVALID.
+    """
 
 class StandingsServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Series and ratings (R13): what ended matches have come to. Only matches with a card result count; those that were
-    cancelled or abandoned give nobody anything (R9.6). A match is counted a moment after its end.
+    """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
+    count: a cancelled or abandoned match changes nothing (R9.6). A match counts shortly after its end.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: all roles see all of them.
+    Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
 
     @_abc_1.abstractmethod
@@ -42,9 +42,7 @@ class StandingsServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _standings_service_pb2.GetSeriesRequest,
         context: _aio.ServicerContext[_standings_service_pb2.GetSeriesRequest, _abc.Awaitable[_standings_service_pb2.GetSeriesResponse]],
     ) -> _abc.Awaitable[_standings_service_pb2.GetSeriesResponse]:
-        """How a series stands. Refused: MALFORMED_FIELD, and MATCH_NOT_FOUND where no match has started a series of this
-        id.
-        """
+        """Returns the standings of a series. Refused: MALFORMED_FIELD; MATCH_NOT_FOUND if no match started such a series."""
 
     @_abc_1.abstractmethod
     def GetRating(
@@ -52,7 +50,7 @@ class StandingsServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _standings_service_pb2.GetRatingRequest,
         context: _aio.ServicerContext[_standings_service_pb2.GetRatingRequest, _abc.Awaitable[_standings_service_pb2.GetRatingResponse]],
     ) -> _abc.Awaitable[_standings_service_pb2.GetRatingResponse]:
-        """The rating of a player; who has not played yet has the initial points. Refused: MALFORMED_FIELD."""
+        """Returns the rating of a player. A player without a counted match has the initial points. Refused: MALFORMED_FIELD."""
 
     @_abc_1.abstractmethod
     def ListRatings(
@@ -60,6 +58,8 @@ class StandingsServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _standings_service_pb2.ListRatingsRequest,
         context: _aio.ServicerContext[_standings_service_pb2.ListRatingsRequest, _abc.Awaitable[_standings_service_pb2.ListRatingsResponse]],
     ) -> _abc.Awaitable[_standings_service_pb2.ListRatingsResponse]:
-        """The ratings of all who have played, the most points first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
+        """Lists the ratings of all players with a counted match, by points, the highest first. Refused: MALFORMED_FIELD,
+        PAGE_TOKEN_INVALID.
+        """
 
 def add_StandingsServiceServicer_to_server(servicer: StandingsServiceServicer, server: _aio.Server) -> None: ...

@@ -32,23 +32,23 @@ class _PhaseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Phase.ValueType
     PHASE_UNSPECIFIED: _Phase.ValueType  # 0
     """In a filter: any phase. Never sent."""
     PHASE_WAITING: _Phase.ValueType  # 1
-    """Seats are free; nothing is dealt."""
+    """At least one seat is free, and no cards are dealt."""
     PHASE_PLAYING: _Phase.ValueType  # 2
-    """The cards are dealt and the match runs."""
+    """The cards are dealt, and the match is in play."""
     PHASE_ENDED: _Phase.ValueType  # 3
-    """The match is over; nothing will change any more."""
+    """The match is over. Nothing changes any more."""
 
 class Phase(_Phase, metaclass=_PhaseEnumTypeWrapper):
-    """Where a match stands."""
+    """The phase of a match."""
 
 PHASE_UNSPECIFIED: Phase.ValueType  # 0
 """In a filter: any phase. Never sent."""
 PHASE_WAITING: Phase.ValueType  # 1
-"""Seats are free; nothing is dealt."""
+"""At least one seat is free, and no cards are dealt."""
 PHASE_PLAYING: Phase.ValueType  # 2
-"""The cards are dealt and the match runs."""
+"""The cards are dealt, and the match is in play."""
 PHASE_ENDED: Phase.ValueType  # 3
-"""The match is over; nothing will change any more."""
+"""The match is over. Nothing changes any more."""
 Global___Phase: _TypeAlias = Phase  # noqa: Y015
 
 class _EndgameResult:
@@ -67,7 +67,7 @@ class _EndgameResultEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Endgame
     """The other seat is the durak."""
 
 class EndgameResult(_EndgameResult, metaclass=_EndgameResultEnumTypeWrapper):
-    """The result of an endgame for one seat when both seats play their best."""
+    """The result of an endgame for one seat if both seats play their best."""
 
 ENDGAME_RESULT_UNSPECIFIED: EndgameResult.ValueType  # 0
 """Not known."""
@@ -81,7 +81,7 @@ Global___EndgameResult: _TypeAlias = EndgameResult  # noqa: Y015
 
 @_typing.final
 class Move(_message.Message):
-    """One move, as a player makes it with Play. The seat is the caller's own."""
+    """A move of a player. The seat is always the caller's own."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -92,24 +92,16 @@ class Move(_message.Message):
     PASS_FIELD_NUMBER: _builtins.int
     CHALLENGE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def attack(self) -> Global___AttackMove:
-        """Lead a card, or throw one in (R4.1, R5)."""
-
+    def attack(self) -> Global___AttackMove: ...
     @_builtins.property
-    def defend(self) -> Global___DefendMove:
-        """Beat an attack card (R4.2)."""
-
+    def defend(self) -> Global___DefendMove: ...
     @_builtins.property
-    def transfer(self) -> Global___TransferMove:
-        """Transfer the attack to the next seat (R6)."""
-
+    def transfer(self) -> Global___TransferMove: ...
     @_builtins.property
-    def take(self) -> Global___TakeMove:
-        """Say "take" (R7.2)."""
-
+    def take(self) -> Global___TakeMove: ...
     @_builtins.property
     def challenge(self) -> Global___ChallengeMove:
-        """Challenge a play of the running bout (R11.3, tricky tables only)."""
+        """Only at tricky tables."""
 
     def __init__(
         self,
@@ -132,13 +124,13 @@ Global___Move: _TypeAlias = Move  # noqa: Y015
 
 @_typing.final
 class AttackMove(_message.Message):
-    """Lead a card when the table is empty and you are the attacker, or throw one in."""
+    """Lead a card as the attacker (R4.1), or throw one in (R5). The card leads if there is no card on the table."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     CARD_FIELD_NUMBER: _builtins.int
     card: _cards_pb2.Card.ValueType
-    """A card of your hand."""
+    """A card of the caller's hand."""
     def __init__(
         self,
         *,
@@ -154,16 +146,16 @@ Global___AttackMove: _TypeAlias = AttackMove  # noqa: Y015
 
 @_typing.final
 class DefendMove(_message.Message):
-    """Beat one attack card."""
+    """Beat one attack card, as the defender (R4.2)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     ATTACK_CARD_FIELD_NUMBER: _builtins.int
     CARD_FIELD_NUMBER: _builtins.int
     attack_card: _cards_pb2.Card.ValueType
-    """The unbeaten attack card on the table."""
+    """An unbeaten attack card on the table."""
     card: _cards_pb2.Card.ValueType
-    """The card of your hand that beats it."""
+    """A card of the caller's hand that beats it."""
     def __init__(
         self,
         *,
@@ -180,13 +172,13 @@ Global___DefendMove: _TypeAlias = DefendMove  # noqa: Y015
 
 @_typing.final
 class TransferMove(_message.Message):
-    """Transfer the attack to the next seat in play."""
+    """Transfer the attack to the next seat in play, as the defender (R6)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     CARD_FIELD_NUMBER: _builtins.int
     card: _cards_pb2.Card.ValueType
-    """A card of your hand, of the rank led."""
+    """A card of the caller's hand, with the rank that was led."""
     def __init__(
         self,
         *,
@@ -202,7 +194,7 @@ Global___TransferMove: _TypeAlias = TransferMove  # noqa: Y015
 
 @_typing.final
 class TakeMove(_message.Message):
-    """Say "take". It cannot be called back."""
+    """Declare, as the defender, that you take the cards on the table (R7.2). This is final."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -219,7 +211,7 @@ Global___TakeMove: _TypeAlias = TakeMove  # noqa: Y015
 
 @_typing.final
 class PassMove(_message.Message):
-    """Pass."""
+    """Pass: throw in no more (R5.3)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -236,13 +228,13 @@ Global___PassMove: _TypeAlias = PassMove  # noqa: Y015
 
 @_typing.final
 class ChallengeMove(_message.Message):
-    """Challenge a play of the running bout. Whoever was wrong picks up the table."""
+    """Challenge a play of the current bout (R11.3). The seat that was wrong takes the cards on the table."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PLAY_VERSION_FIELD_NUMBER: _builtins.int
     play_version: _builtins.int
-    """The version of the play's event: `attack_version` or `defence_version` of a card on the table."""
+    """The version of the challenged play: `attack_version` or `defence.version` of a card on the table."""
     def __init__(
         self,
         *,
@@ -258,17 +250,17 @@ Global___ChallengeMove: _TypeAlias = ChallengeMove  # noqa: Y015
 
 @_typing.final
 class DefendOptions(_message.Message):
-    """The cards that can beat one attack card."""
+    """The cards of a hand that beat one attack card."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     ATTACK_CARD_FIELD_NUMBER: _builtins.int
     CARDS_FIELD_NUMBER: _builtins.int
     attack_card: _cards_pb2.Card.ValueType
-    """The unbeaten attack card."""
+    """An unbeaten attack card on the table."""
     @_builtins.property
     def cards(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The cards of your hand that beat it."""
+        """The cards of the hand that beat it. At least one."""
 
     def __init__(
         self,
@@ -286,10 +278,12 @@ Global___DefendOptions: _TypeAlias = DefendOptions  # noqa: Y015
 
 @_typing.final
 class Moves(_message.Message):
-    """The legal moves of one seat. Play accepts these, and on tricky tables also the illegal cards of R11.1,
-    which are never listed: a throw-in of a rank that is not on the table, a beat with a card that does not beat,
-    and, where there are transfers, one with another rank or too late. They too must be of your own hand and in your
-    own role, and keep to `attacks_left`. All empty: there is nothing to do for you now.
+    """The legal moves of one seat. All fields are empty if the seat has nothing to do now.
+
+    Play accepts exactly these moves. At a tricky table it also accepts the illegal cards of R11.1, which are never
+    listed: a throw-in with a rank that is not on the table, a card that does not beat, and, where transfers are allowed,
+    a transfer with another rank or after a card was beaten. Such a card must still be in the caller's hand and fit the
+    caller's role, and a throw-in must keep within `attacks_left`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -301,25 +295,25 @@ class Moves(_message.Message):
     CAN_PASS_FIELD_NUMBER: _builtins.int
     CHALLENGE_FIELD_NUMBER: _builtins.int
     can_take: _builtins.bool
-    """You can say "take"."""
+    """True: the seat can declare that it takes."""
     can_pass: _builtins.bool
-    """You can pass."""
+    """True: the seat can pass."""
     @_builtins.property
     def attack(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The cards that you can lead or throw in."""
+        """The cards that the seat can lead or throw in."""
 
     @_builtins.property
     def defend(self) -> _containers.RepeatedCompositeFieldContainer[Global___DefendOptions]:
-        """What you can beat, and with what."""
+        """The attack cards that the seat can beat, each with the cards that beat it."""
 
     @_builtins.property
     def transfer(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """The cards that you can transfer with."""
+        """The cards with which the seat can transfer the attack."""
 
     @_builtins.property
     def challenge(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The versions of the plays that you can challenge (tricky tables). Being listed says nothing about whether
-        a play was legal: every play of another seat in the running bout is listed until it has been challenged.
+        """The versions of the plays that the seat can challenge, at a tricky table: each play of another seat in the current
+        bout that was not challenged yet. Legal and illegal plays are listed alike.
         """
 
     def __init__(
@@ -342,7 +336,7 @@ Global___Moves: _TypeAlias = Moves  # noqa: Y015
 
 @_typing.final
 class TableCard(_message.Message):
-    """An attack card on the table, and what beat it."""
+    """An attack card on the table."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -351,14 +345,13 @@ class TableCard(_message.Message):
     ATTACK_VERSION_FIELD_NUMBER: _builtins.int
     DEFENCE_FIELD_NUMBER: _builtins.int
     attack_card: _cards_pb2.Card.ValueType
-    """The attack card."""
     attack_seat: _builtins.int
     """The seat that played it."""
     attack_version: _builtins.int
     """The version of the event that played it."""
     @_builtins.property
     def defence(self) -> Global___Defence:
-        """How it was beaten; not set while it is unbeaten."""
+        """The card that beat it. Not set while it is unbeaten."""
 
     def __init__(
         self,
@@ -386,7 +379,6 @@ class Defence(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     card: _cards_pb2.Card.ValueType
-    """The card."""
     seat: _builtins.int
     """The seat that played it."""
     version: _builtins.int
@@ -408,7 +400,7 @@ Global___Defence: _TypeAlias = Defence  # noqa: Y015
 
 @_typing.final
 class SeatView(_message.Message):
-    """One seat as everybody sees it."""
+    """One seat, as every reader sees it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -423,28 +415,28 @@ class SeatView(_message.Message):
     PLACE_FIELD_NUMBER: _builtins.int
     TIMEOUTS_IN_A_ROW_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
-    """The seat, numbered clockwise from 0."""
+    """The number of the seat, clockwise from 0."""
     taken: _builtins.bool
-    """Somebody sits here. False: the seat is free, and nothing below is set."""
+    """False: the seat is free, and the fields below are not set."""
     player_id: _builtins.str
-    """The player, as named by their token's `sub`; empty for a bot."""
+    """The player. Empty for a bot."""
     display_name: _builtins.str
-    """The name to show; empty for a bot."""
+    """The player's name to show. Empty for a bot."""
     bot_level: _settings_pb2.BotLevel.ValueType
-    """The level of the bot; unspecified for a person."""
+    """The level of the bot. Unspecified for a player."""
     client_seed: _builtins.bytes
-    """What the player added to the shuffle."""
+    """The player's contribution to the shuffle, 0 to 64 bytes. Empty for a bot."""
     card_count: _builtins.int
-    """The number of cards in the hand."""
+    """The number of cards in the hand. 0 before the deal."""
     passed: _builtins.bool
-    """The seat has passed in this bout, and no card was played since."""
+    """True: the seat passed in this bout, and no card was played since."""
     place: _builtins.int
-    """The place of a seat that is out (R9.2). Not set for a seat that never went out, such as the durak, even after
-    the end: `result` has the places of all seats.
+    """The place of a seat that is out, from 1 (R9.2). Not set for a seat that did not go out, such as the durak, even
+    after the end: `result` has the places of all seats.
     """
     timeouts_in_a_row: _builtins.int
-    """How often in a row the seat's time ran out; three count as leaving (R10.3). Its next act sets this to 0, but
-    not the act that the server makes for it.
+    """How many times in a row the seat's time ran out. The third time counts as leaving (R10.3). The next action of the
+    player resets it to 0; an action that the server takes for the seat does not.
     """
     def __init__(
         self,
@@ -472,9 +464,10 @@ Global___SeatView: _TypeAlias = SeatView  # noqa: Y015
 
 @_typing.final
 class TableView(_message.Message):
-    """The table as one reader sees it: a player their own hand and moves, a spectator public facts only. It is
-    computed from the events up to `version`, so equal versions give the same reader views that are equal but for
-    `server_time`.
+    """The table as one reader sees it. A player sees their own hand and moves; a spectator sees public facts only.
+
+    The server computes a view from the events up to `version`. So two views of one reader with the same version are
+    equal, except for `server_time`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -511,93 +504,92 @@ class TableView(_message.Message):
     match_id: _builtins.str
     """The match, a UUID."""
     version: _builtins.int
-    """The version of the last event in this view. Give it as `expected_version` to act only on what you saw,
-    and as `after_version` to watch from here on. Answers and watches can overtake each other: of two views keep the
-    one with the higher version.
+    """The version of the last event in this view, at least 1. Give it as `expected_version` to act only if nothing
+    changed since, and as `after_version` to watch from here on. Replies and watches can overtake each other: of two
+    views keep the one with the higher version.
     """
     phase: Global___Phase.ValueType
-    """Where the match stands."""
     rules_version: _builtins.str
-    """The version of the rules that the match is played under."""
+    """The version of the rules that the match is played under, such as `1.0.0`."""
     owner_id: _builtins.str
-    """The player who opened the table."""
+    """The player who opened the table. See TableOpened.owner_id."""
     server_seed_hash: _builtins.bytes
-    """SHA-256 of the server seed (32 bytes)."""
+    """SHA-256 of the server seed (32 bytes). See TableOpened.server_seed_hash."""
     your_seat: _builtins.int
-    """Your seat; not set for a spectator."""
+    """The reader's seat. Not set for a spectator."""
     trump_suit: _cards_pb2.Suit.ValueType
-    """The suit of trumps; unspecified before the deal."""
+    """The suit of trumps. Unspecified before the deal."""
     trump_card: _cards_pb2.Card.ValueType
-    """The card that showed the trumps (R3.2, R3.3). It still lies under the stock while `stock_count` is above
-    0.
+    """The card that showed the trump suit (R3.2, R3.3). It is the last card of the stock while `stock_count` is above 0.
+    Unspecified before the deal.
     """
     stock_count: _builtins.int
-    """The number of cards in the stock, the trump card included."""
+    """The number of cards in the stock, including the trump card."""
     discard_count: _builtins.int
     """The number of cards in the discard pile."""
     attacker: _builtins.int
-    """The seat that leads, or has led, this bout (or transferred it). Only set while the match is played."""
+    """The seat that attacks: it leads, has led, or transferred. Only set in PHASE_PLAYING."""
     defender: _builtins.int
-    """The seat that defends. Only set while the match is played."""
+    """The seat that defends. Only set in PHASE_PLAYING."""
     taking: _builtins.bool
-    """The defender has said "take". Only set while the match is played."""
+    """True: the defender declared that it takes. Always false outside of PHASE_PLAYING."""
     attacks_left: _builtins.int
-    """How many more attack cards this bout allows (R4.4); can be 0. Only set while the match is played."""
+    """How many more attack cards this bout allows, at least 0 (R4.4). Only set in PHASE_PLAYING."""
     bout: _builtins.int
-    """The number of the bout, from 1. Not set before the deal. Once the match is over, that of its last bout."""
+    """The number of the current bout, from 1. In PHASE_ENDED, of the last bout. Not set before the deal."""
     bouts_without_discard: _builtins.int
-    """How many bouts in a row have ended without a card going to the discard pile; fifty end the match (R9.5)."""
+    """How many bouts in a row ended without a card on the discard pile. The match is a draw after fifty (R9.5)."""
     rematch_of: _builtins.str
-    """For a rematch: the match that it repeats, a UUID; otherwise empty."""
+    """The match that this one repeats, a UUID. Empty if this is not a rematch."""
     @_builtins.property
     def last_event_time(self) -> _timestamp_pb2.Timestamp:
-        """When that event happened."""
+        """When the last event in this view happened. Not set in a view of PracticeService."""
 
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
-        """The settings of the table, in full."""
+        """The complete settings of the table."""
 
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatView]:
-        """The seats, by number."""
+        """All seats of the table, taken or free, by number."""
 
     @_builtins.property
     def hand(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
-        """Your hand, by card number."""
+        """The reader's hand, by card number. Empty for a spectator."""
 
     @_builtins.property
     def table(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableCard]:
-        """The cards on the table, in the order of the attack. What lies there when a player leaves stays."""
+        """The cards on the table, in the order of the attack. If a player leaves during a bout, its cards stay here."""
 
     @_builtins.property
     def on_clock(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The seats that the table waits for (R10.1), in rising order. Empty unless the match is played."""
+        """The seats that the table waits for, in rising order (R10.1). Empty outside of PHASE_PLAYING."""
 
     @_builtins.property
     def deadline_time(self) -> _timestamp_pb2.Timestamp:
-        """When the server acts for the seats that are on the clock. Without a turn timer it is the end of the idle
-        limit, and before the deal the time at which a table that has not filled is cancelled (R10.8). Not set when
-        the match is over.
+        """When the server acts for the seats on the clock: the end of the turn timer, or without a turn timer the end of the
+        idle limit. Before the deal: when the table is cancelled if it is not full (R10.8). Not set in PHASE_ENDED and in a
+        view of PracticeService.
         """
 
     @_builtins.property
     def moves(self) -> Global___Moves:
-        """Your legal moves. Only set for a seat, while the match is played; all empty where there is nothing to do."""
+        """The reader's legal moves. Only set for a player in PHASE_PLAYING; the message is empty if there is nothing to do."""
 
     @_builtins.property
     def result(self) -> _events_pb2.Finished:
-        """The result; only when the match is over."""
+        """The result. Only set in PHASE_ENDED."""
 
     @_builtins.property
     def reserved_for(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """For a rematch: the player that each seat is kept for, by seat; an empty entry is a bot's seat. Otherwise
-        empty.
+        """For a rematch: the player for whom each seat is reserved, by seat. An empty entry is a bot's seat. No entries if
+        this is not a rematch.
         """
 
     @_builtins.property
     def server_time(self) -> _timestamp_pb2.Timestamp:
-        """The time of the server's clock when it made this message. Use it with `deadline_time` to count down where the
-        client's clock may be wrong. Not set in a view of PracticeService.
+        """The server's clock when it made this message. A countdown is `deadline_time` minus `server_time` minus the time
+        since the message arrived; it does not need a correct clock on the client. Not set in a view of PracticeService.
         """
 
     def __init__(

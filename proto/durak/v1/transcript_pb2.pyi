@@ -29,33 +29,32 @@ class _LedgerEntryKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ledge
     LEDGER_ENTRY_KIND_UNSPECIFIED: _LedgerEntryKind.ValueType  # 0
     """Never sent."""
     LEDGER_ENTRY_KIND_STAKE: _LedgerEntryKind.ValueType  # 1
-    """A player sat down (R12.2). Belongs to a `seat_taken`."""
+    """A player took a seat (R12.2). Belongs to a `seat_taken`."""
     LEDGER_ENTRY_KIND_REFUND: _LedgerEntryKind.ValueType  # 2
-    """A seat was given up before the deal. Belongs to a `seat_vacated`."""
+    """A player gave up a seat before the deal. Belongs to a `seat_vacated`."""
     LEDGER_ENTRY_KIND_PAYOUT: _LedgerEntryKind.ValueType  # 3
-    """The match ended, in whichever way: a seat got its share (R12.3 to R12.6). Belongs to `finished`."""
+    """The match ended, in any way, and a seat received its share (R12.3 to R12.6). Belongs to the `finished`."""
 
 class LedgerEntryKind(_LedgerEntryKind, metaclass=_LedgerEntryKindEnumTypeWrapper):
-    """Why coins moved."""
+    """The kind of a ledger entry."""
 
 LEDGER_ENTRY_KIND_UNSPECIFIED: LedgerEntryKind.ValueType  # 0
 """Never sent."""
 LEDGER_ENTRY_KIND_STAKE: LedgerEntryKind.ValueType  # 1
-"""A player sat down (R12.2). Belongs to a `seat_taken`."""
+"""A player took a seat (R12.2). Belongs to a `seat_taken`."""
 LEDGER_ENTRY_KIND_REFUND: LedgerEntryKind.ValueType  # 2
-"""A seat was given up before the deal. Belongs to a `seat_vacated`."""
+"""A player gave up a seat before the deal. Belongs to a `seat_vacated`."""
 LEDGER_ENTRY_KIND_PAYOUT: LedgerEntryKind.ValueType  # 3
-"""The match ended, in whichever way: a seat got its share (R12.3 to R12.6). Belongs to `finished`."""
+"""The match ended, in any way, and a seat received its share (R12.3 to R12.6). Belongs to the `finished`."""
 Global___LedgerEntryKind: _TypeAlias = LedgerEntryKind  # noqa: Y015
 
 @_typing.final
 class Transcript(_message.Message):
-    """A match in one file, which proves itself: checked with no database, no network and no server, given only
-    the public key of the service. The serialized bytes of this message are the file. How to verify one, step
-    by step, is in docs/transcript-format.md.
+    """One match in one file that proves itself: it is checked without a database, network or server, with only the public
+    key of the service. The file is the serialized bytes of this message. docs/transcript-format.md says how to verify it
+    step by step.
 
-    A transcript shows every hand. Readers should refuse fields that they do not know, and a format version
-    that they do not know.
+    A transcript shows every hand. A reader should refuse unknown fields and an unknown format version.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -71,21 +70,19 @@ class Transcript(_message.Message):
     match_id: _builtins.bytes
     """The match, as the 16 bytes of its UUID."""
     checkpoint: _builtins.str
-    """The signed checkpoint that the proof leads to: a C2SP tlog-checkpoint, whole, as text. Empty without
-    `inclusion`.
-    """
+    """The signed checkpoint for `inclusion`: the complete text of a C2SP tlog-checkpoint. Empty without `inclusion`."""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___TranscriptRecord]:
-        """All records, from version 1 on, in order."""
+        """All records, in order, from version 1."""
 
     @_builtins.property
     def ledger(self) -> _containers.RepeatedCompositeFieldContainer[Global___LedgerEntry]:
-        """All entries of the coin ledger that belong to the match, by version; none for a free table."""
+        """All entries of the coin ledger for the match, by version. Empty for a free table."""
 
     @_builtins.property
     def inclusion(self) -> Global___InclusionProof:
-        """Where the match stands in the tree of ended matches. Not set while it is in no checkpoint: the match
-        still runs, or ended a moment ago.
+        """The place of the match in the tree of ended matches. Not set while no checkpoint has the match: it is running, or
+        ended a moment ago.
         """
 
     def __init__(
@@ -108,16 +105,16 @@ Global___Transcript: _TypeAlias = Transcript  # noqa: Y015
 
 @_typing.final
 class TranscriptRecord(_message.Message):
-    """One record, exactly as it is stored."""
+    """One stored record."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     RECORD_FIELD_NUMBER: _builtins.int
     HASH_FIELD_NUMBER: _builtins.int
     record: _builtins.bytes
-    """The bytes of a `Record`, as stored: hash these, never a record serialized anew."""
+    """The bytes of a `Record`, exactly as stored. Hash these bytes; never serialize the record again."""
     hash: _builtins.bytes
-    """The link of the hash chain that stands beside it (32 bytes)."""
+    """The hash of the chain at this record (32 bytes)."""
     def __init__(
         self,
         *,
@@ -134,8 +131,8 @@ Global___TranscriptRecord: _TypeAlias = TranscriptRecord  # noqa: Y015
 
 @_typing.final
 class LedgerEntry(_message.Message):
-    """What one transfer did to one account. A transfer is two entries with the same id, kind, version and time:
-    a player's and the escrow's of the match, which add up to 0. Nothing is entered where no coin moves.
+    """The effect of one transfer on one account. A transfer has two entries with the same id, kind, version and time: one
+    for the player and one for the escrow of the match. Their coins add up to 0. There is no entry if no coin moves.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -148,17 +145,16 @@ class LedgerEntry(_message.Message):
     COINS_FIELD_NUMBER: _builtins.int
     EVENT_TIME_FIELD_NUMBER: _builtins.int
     transfer_id: _builtins.bytes
-    """The transfer (16 bytes)."""
+    """The id of the transfer (16 bytes)."""
     kind: Global___LedgerEntryKind.ValueType
-    """Why."""
     match_id: _builtins.bytes
     """The match, as the 16 bytes of its UUID."""
     version: _builtins.int
     """The version of the event that moved the coins."""
     player_id: _builtins.str
-    """The player whose balance it is; empty for the escrow of the match."""
+    """The player whose account it is. Empty for the escrow of the match."""
     coins: _builtins.int
-    """The coins that were added to the balance; below 0: taken off."""
+    """The coins added to the account. Negative if coins were taken off. Never 0."""
     @_builtins.property
     def event_time(self) -> _timestamp_pb2.Timestamp:
         """The time of the event that moved the coins."""
@@ -185,7 +181,7 @@ Global___LedgerEntry: _TypeAlias = LedgerEntry  # noqa: Y015
 @_typing.final
 class InclusionProof(_message.Message):
     """The proof that a match is a leaf of the tree of a checkpoint (RFC 9162, section 2.1.3). The leaf is
-    "durak.v1.leaf" || match id (16 bytes) || last version (4 bytes, big-endian) || hash of that version.
+    "durak.v1.leaf" || match id (16 bytes) || last version (4 bytes, big-endian) || hash of that version (32 bytes).
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -196,10 +192,10 @@ class InclusionProof(_message.Message):
     leaf_index: _builtins.int
     """The number of the leaf, from 0."""
     tree_size: _builtins.int
-    """The number of leaves of the tree, as the checkpoint says it."""
+    """The number of leaves of the tree, as in the checkpoint."""
     @_builtins.property
     def hashes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
-        """The hashes beside the way from the leaf to the root, lowest first (32 bytes each)."""
+        """The sibling hashes on the path from the leaf to the root, lowest first (32 bytes each)."""
 
     def __init__(
         self,

@@ -29,59 +29,59 @@ class _TransferKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Transfer
     TRANSFER_KIND_UNSPECIFIED: _TransferKind.ValueType  # 0
     """Never sent."""
     TRANSFER_KIND_OPENING: _TransferKind.ValueType  # 1
-    """The opening balance: issued, to `available_coins`."""
+    """The opening balance, issued to `available_coins`."""
     TRANSFER_KIND_GRANT: _TransferKind.ValueType  # 2
-    """Granted by an operator: issued, to `available_coins`."""
+    """Coins granted by an operator, issued to `available_coins`."""
     TRANSFER_KIND_STAKE: _TransferKind.ValueType  # 3
-    """Sat down at a staked table: from `available_coins` to `escrow_coins` (R12.2)."""
+    """The player took a seat at a staked table: from `available_coins` to `escrow_coins` (R12.2)."""
     TRANSFER_KIND_REFUND: _TransferKind.ValueType  # 4
-    """The whole stake came back, from `escrow_coins` to `available_coins`: the seat was given up, or the match was a
-    draw or cancelled (R12.5).
+    """The whole stake came back: from `escrow_coins` to `available_coins`. The player gave up the seat, or the match was
+    a draw or cancelled (R12.5).
     """
     TRANSFER_KIND_POST: _TransferKind.ValueType  # 5
-    """The match ended: the stake went from `escrow_coins` into the bank, which is shared out in the same moment."""
+    """The match ended: the stake left `escrow_coins` for the bank, which is shared out at the same time."""
     TRANSFER_KIND_PAYOUT: _TransferKind.ValueType  # 6
     """A share of the bank, to `available_coins` (R12.3, R12.4, R12.6)."""
     TRANSFER_KIND_CORRECTION_IN: _TransferKind.ValueType  # 7
-    """A ruling on a dispute put coins right: to `available_coins`. `dispute_id` says which."""
+    """A correction by a ruling on a dispute: to `available_coins`."""
     TRANSFER_KIND_CORRECTION_OUT: _TransferKind.ValueType  # 8
-    """A ruling on a dispute put coins right: from `available_coins`. `dispute_id` says which."""
+    """A correction by a ruling on a dispute: from `available_coins`."""
 
 class TransferKind(_TransferKind, metaclass=_TransferKindEnumTypeWrapper):
-    """What a transfer does. Each has the player on one side and, on the other, the issue of coins or one match."""
+    """The kind of a transfer. Each transfer is between a player and either the issue of coins, a match, or a dispute."""
 
 TRANSFER_KIND_UNSPECIFIED: TransferKind.ValueType  # 0
 """Never sent."""
 TRANSFER_KIND_OPENING: TransferKind.ValueType  # 1
-"""The opening balance: issued, to `available_coins`."""
+"""The opening balance, issued to `available_coins`."""
 TRANSFER_KIND_GRANT: TransferKind.ValueType  # 2
-"""Granted by an operator: issued, to `available_coins`."""
+"""Coins granted by an operator, issued to `available_coins`."""
 TRANSFER_KIND_STAKE: TransferKind.ValueType  # 3
-"""Sat down at a staked table: from `available_coins` to `escrow_coins` (R12.2)."""
+"""The player took a seat at a staked table: from `available_coins` to `escrow_coins` (R12.2)."""
 TRANSFER_KIND_REFUND: TransferKind.ValueType  # 4
-"""The whole stake came back, from `escrow_coins` to `available_coins`: the seat was given up, or the match was a
-draw or cancelled (R12.5).
+"""The whole stake came back: from `escrow_coins` to `available_coins`. The player gave up the seat, or the match was
+a draw or cancelled (R12.5).
 """
 TRANSFER_KIND_POST: TransferKind.ValueType  # 5
-"""The match ended: the stake went from `escrow_coins` into the bank, which is shared out in the same moment."""
+"""The match ended: the stake left `escrow_coins` for the bank, which is shared out at the same time."""
 TRANSFER_KIND_PAYOUT: TransferKind.ValueType  # 6
 """A share of the bank, to `available_coins` (R12.3, R12.4, R12.6)."""
 TRANSFER_KIND_CORRECTION_IN: TransferKind.ValueType  # 7
-"""A ruling on a dispute put coins right: to `available_coins`. `dispute_id` says which."""
+"""A correction by a ruling on a dispute: to `available_coins`."""
 TRANSFER_KIND_CORRECTION_OUT: TransferKind.ValueType  # 8
-"""A ruling on a dispute put coins right: from `available_coins`. `dispute_id` says which."""
+"""A correction by a ruling on a dispute: from `available_coins`."""
 Global___TransferKind: _TypeAlias = TransferKind  # noqa: Y015
 
 @_typing.final
 class Balance(_message.Message):
-    """What a player has."""
+    """The coins of a player."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     AVAILABLE_COINS_FIELD_NUMBER: _builtins.int
     ESCROW_COINS_FIELD_NUMBER: _builtins.int
     available_coins: _builtins.int
-    """Coins that can be staked."""
+    """Coins that the player can stake."""
     escrow_coins: _builtins.int
     """Stakes at matches that have not ended (R12.2)."""
     def __init__(
@@ -100,7 +100,7 @@ Global___Balance: _TypeAlias = Balance  # noqa: Y015
 
 @_typing.final
 class GetBalanceRequest(_message.Message):
-    """Asks for the caller's balance."""
+    """The request of GetBalance."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -117,15 +117,13 @@ Global___GetBalanceRequest: _TypeAlias = GetBalanceRequest  # noqa: Y015
 
 @_typing.final
 class GetBalanceResponse(_message.Message):
-    """The balance."""
+    """The reply of GetBalance."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     BALANCE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def balance(self) -> Global___Balance:
-        """The balance."""
-
+    def balance(self) -> Global___Balance: ...
     def __init__(
         self,
         *,
@@ -141,7 +139,7 @@ Global___GetBalanceResponse: _TypeAlias = GetBalanceResponse  # noqa: Y015
 
 @_typing.final
 class Transfer(_message.Message):
-    """One transfer. It is never changed."""
+    """One transfer of a player. It never changes."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -154,24 +152,23 @@ class Transfer(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     DISPUTE_ID_FIELD_NUMBER: _builtins.int
     number: _builtins.int
-    """The number of the transfer among the player's, from 1 without gaps."""
+    """The number of the transfer among the player's transfers, from 1 without gaps."""
     kind: Global___TransferKind.ValueType
-    """What it does."""
     coins: _builtins.int
-    """How many coins; always above 0. The kind says from where to where."""
+    """The coins moved, at least 1. `kind` says from where to where."""
     available_after_coins: _builtins.int
-    """`available_coins` after it."""
+    """The player's `available_coins` after the transfer."""
     match_id: _builtins.str
-    """The match, a UUID; empty for the opening balance, grants and corrections."""
+    """The match, a UUID. Empty for the opening balance, grants and corrections."""
     version: _builtins.int
-    """The version of the match's or the dispute's event that caused it; of a command that made several events, the
-    last one. Not set for the opening balance and grants.
+    """The version of the event of the match or of the dispute that caused the transfer; the last one if a command created
+    several events. Not set for the opening balance and grants.
     """
     dispute_id: _builtins.str
-    """The dispute, a UUID; only for corrections."""
+    """The dispute, a UUID. Empty unless the transfer is a correction."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
-        """When it was made."""
+        """When the transfer was made."""
 
     def __init__(
         self,
@@ -197,16 +194,16 @@ Global___Transfer: _TypeAlias = Transfer  # noqa: Y015
 
 @_typing.final
 class ListTransfersRequest(_message.Message):
-    """Asks for the caller's transfers."""
+    """The request of ListTransfers."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """How many at most, up to 100; 0 is 20."""
+    """0 means 20. The limit is 100."""
     page_token: _builtins.str
-    """The `next_page_token` of the page before; empty for the first page."""
+    """Empty: the first page."""
     def __init__(
         self,
         *,
@@ -223,17 +220,16 @@ Global___ListTransfersRequest: _TypeAlias = ListTransfersRequest  # noqa: Y015
 
 @_typing.final
 class ListTransfersResponse(_message.Message):
-    """A page of transfers."""
+    """The reply of ListTransfers."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TRANSFERS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Give it as `page_token` for the next page; empty on the last."""
     @_builtins.property
     def transfers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Transfer]:
-        """The transfers."""
+        """By `number`, the newest first."""
 
     def __init__(
         self,
@@ -251,7 +247,7 @@ Global___ListTransfersResponse: _TypeAlias = ListTransfersResponse  # noqa: Y015
 
 @_typing.final
 class GrantCoinsRequest(_message.Message):
-    """Issues coins to a player."""
+    """The request of GrantCoins."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -261,9 +257,9 @@ class GrantCoinsRequest(_message.Message):
     request_id: _builtins.str
     """A new UUID."""
     player_id: _builtins.str
-    """The player, as named by the `sub` of their tokens; they need not have called before."""
+    """The player. They need not have called the service before."""
     coins: _builtins.int
-    """How many coins: at least 1, and at most what the operator has set."""
+    """The coins to issue, from 1 to a limit that the operator sets."""
     def __init__(
         self,
         *,
@@ -281,14 +277,14 @@ Global___GrantCoinsRequest: _TypeAlias = GrantCoinsRequest  # noqa: Y015
 
 @_typing.final
 class GrantCoinsResponse(_message.Message):
-    """The coins are there."""
+    """The reply of GrantCoins."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     BALANCE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def balance(self) -> Global___Balance:
-        """The player's balance now."""
+        """The player's balance after the grant."""
 
     def __init__(
         self,

@@ -26,13 +26,14 @@ if _version_not_supported:
 
 
 class WalletServiceStub(object):
-    """Coins (R12): a virtual balance, staked at tables.
+    """Coins (R12): virtual balances that players stake at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
-    takes a token with the role `operator`, which need not have `player`. Coins move
-    with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
-    the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
-    the game (R12.1). Each player begins with an opening balance that the operator has set.
+    Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
+    show the caller's own coins. GrantCoins needs the role `operator`.
+
+    Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
+    giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
+    of the game (R12.1). Each player starts with an opening balance that the operator sets.
     """
 
     def __init__(self, channel):
@@ -59,24 +60,25 @@ class WalletServiceStub(object):
 
 
 class WalletServiceServicer(object):
-    """Coins (R12): a virtual balance, staked at tables.
+    """Coins (R12): virtual balances that players stake at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
-    takes a token with the role `operator`, which need not have `player`. Coins move
-    with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
-    the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
-    the game (R12.1). Each player begins with an opening balance that the operator has set.
+    Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
+    show the caller's own coins. GrantCoins needs the role `operator`.
+
+    Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
+    giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
+    of the game (R12.1). Each player starts with an opening balance that the operator sets.
     """
 
     def GetBalance(self, request, context):
-        """What the caller has.
+        """Returns the caller's balance.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTransfers(self, request, context):
-        """The caller's transfers, newest first. The balance is what they come to. Refused: MALFORMED_FIELD,
+        """Lists the caller's transfers, the newest first. The balance is the sum of all transfers. Refused: MALFORMED_FIELD,
         PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -84,8 +86,8 @@ class WalletServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GrantCoins(self, request, context):
-        """Issues coins to a player; for operators alone. If the answer was lost, repeat the request unchanged: it acts
-        once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED.
+        """Issues coins to a player. If the reply was lost, repeat the request unchanged: it takes effect once. Refused:
+        MALFORMED_FIELD, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -118,13 +120,14 @@ def add_WalletServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class WalletService(object):
-    """Coins (R12): a virtual balance, staked at tables.
+    """Coins (R12): virtual balances that players stake at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
-    takes a token with the role `operator`, which need not have `player`. Coins move
-    with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
-    the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
-    the game (R12.1). Each player begins with an opening balance that the operator has set.
+    Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
+    show the caller's own coins. GrantCoins needs the role `operator`.
+
+    Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
+    giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
+    of the game (R12.1). Each player starts with an opening balance that the operator sets.
     """
 
     @staticmethod

@@ -13,35 +13,37 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class WalletServiceStub:
-    """Coins (R12): a virtual balance, staked at tables.
+    """Coins (R12): virtual balances that players stake at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
-    takes a token with the role `operator`, which need not have `player`. Coins move
-    with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
-    the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
-    the game (R12.1). Each player begins with an opening balance that the operator has set.
+    Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
+    show the caller's own coins. GrantCoins needs the role `operator`.
+
+    Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
+    giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
+    of the game (R12.1). Each player starts with an opening balance that the operator sets.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetBalance: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GetBalanceRequest, _wallet_service_pb2.GetBalanceResponse]
-    """What the caller has."""
+    """Returns the caller's balance."""
     ListTransfers: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ListTransfersRequest, _wallet_service_pb2.ListTransfersResponse]
-    """The caller's transfers, newest first. The balance is what they come to. Refused: MALFORMED_FIELD,
+    """Lists the caller's transfers, the newest first. The balance is the sum of all transfers. Refused: MALFORMED_FIELD,
     PAGE_TOKEN_INVALID.
     """
     GrantCoins: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GrantCoinsRequest, _wallet_service_pb2.GrantCoinsResponse]
-    """Issues coins to a player; for operators alone. If the answer was lost, repeat the request unchanged: it acts
-    once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED.
+    """Issues coins to a player. If the reply was lost, repeat the request unchanged: it takes effect once. Refused:
+    MALFORMED_FIELD, REQUEST_ID_REUSED.
     """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Coins (R12): a virtual balance, staked at tables.
+    """Coins (R12): virtual balances that players stake at tables.
 
-    Every call needs the metadata `authorization: Bearer <JWT>`; a player sees their own coins alone, and GrantCoins
-    takes a token with the role `operator`, which need not have `player`. Coins move
-    with matches: TakeSeat and Rematch take the stake, giving up the seat and the end of the match give back what
-    the rules say, each in the same moment as the event. No call hands coins to another player, or takes them out of
-    the game (R12.1). Each player begins with an opening balance that the operator has set.
+    Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
+    show the caller's own coins. GrantCoins needs the role `operator`.
+
+    Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
+    giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
+    of the game (R12.1). Each player starts with an opening balance that the operator sets.
     """
 
     @_abc_1.abstractmethod
@@ -50,7 +52,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.GetBalanceRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.GetBalanceRequest, _abc.Awaitable[_wallet_service_pb2.GetBalanceResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.GetBalanceResponse]:
-        """What the caller has."""
+        """Returns the caller's balance."""
 
     @_abc_1.abstractmethod
     def ListTransfers(
@@ -58,7 +60,7 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.ListTransfersRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.ListTransfersRequest, _abc.Awaitable[_wallet_service_pb2.ListTransfersResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.ListTransfersResponse]:
-        """The caller's transfers, newest first. The balance is what they come to. Refused: MALFORMED_FIELD,
+        """Lists the caller's transfers, the newest first. The balance is the sum of all transfers. Refused: MALFORMED_FIELD,
         PAGE_TOKEN_INVALID.
         """
 
@@ -68,8 +70,8 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.GrantCoinsRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.GrantCoinsRequest, _abc.Awaitable[_wallet_service_pb2.GrantCoinsResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.GrantCoinsResponse]:
-        """Issues coins to a player; for operators alone. If the answer was lost, repeat the request unchanged: it acts
-        once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED.
+        """Issues coins to a player. If the reply was lost, repeat the request unchanged: it takes effect once. Refused:
+        MALFORMED_FIELD, REQUEST_ID_REUSED.
         """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...

@@ -39,8 +39,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     out, or open the table without a preset. INVALID_ARGUMENT.
     """
     ERROR_REASON_UNKNOWN_PRESET: _ErrorReason.ValueType  # 4
-    """Cause: there is no preset of this name (R2.2). Detail BadRequest. Action: use a name from
-    RulesService.ListPresets. INVALID_ARGUMENT.
+    """Cause: there is no preset of this name (R2.2). Detail BadRequest. Action: use a name from RulesService.ListPresets.
+    INVALID_ARGUMENT.
     """
     ERROR_REASON_PAGE_TOKEN_INVALID: _ErrorReason.ValueType  # 5
     """Cause: the page token is not from this call with the same filters. Detail BadRequest. Action: start again from the
@@ -108,7 +108,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     newest; if there is none, the operator must create a signing key. NOT_FOUND.
     """
     ERROR_REASON_MATCH_NOT_IN_PLAY: _ErrorReason.ValueType  # 30
-    """The table. All reasons from MATCH_NOT_IN_PLAY to NOTHING_LED have the detail PreconditionFailure.
+    """The table.
 
     Cause: the cards are not dealt, or the match is over. Action: look at TableView.phase. FAILED_PRECONDITION.
     """
@@ -247,19 +247,19 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_MATCH_NOT_DEALT: _ErrorReason.ValueType  # 90
     """Audits.
 
-    Cause: the cards are not dealt and seats can still be taken, so nobody may see the match open. Detail
-    PreconditionFailure. Action: wait for the deal. FAILED_PRECONDITION.
+    Cause: the cards are not dealt and seats can still be taken, so nobody may see the match open. Action: wait for the
+    deal. FAILED_PRECONDITION.
     """
     ERROR_REASON_NOT_IN_CHECKPOINT: _ErrorReason.ValueType  # 91
-    """Cause: the match is not in the tree of this checkpoint: it is running, or ended later. Detail PreconditionFailure.
-    Action: wait for the first checkpoint after its end. FAILED_PRECONDITION.
+    """Cause: the match is not in the tree of this checkpoint: it is running, or ended later. Action: wait for the first
+    checkpoint after its end. FAILED_PRECONDITION.
     """
     ERROR_REASON_LOG_CORRUPT: _ErrorReason.ValueType  # 92
     """Cause: the stored records are not a valid match, or the stored tree is broken: they were changed. Action: call
     VerifyMatch, which says what is wrong, and inform the operator. DATA_LOSS.
     """
     ERROR_REASON_DISPUTE_NOT_FOUND: _ErrorReason.ValueType  # 100
-    """Disputes. All reasons from DISPUTE_TOO_LATE to CORRECTION_NOT_PENDING have the detail PreconditionFailure.
+    """Disputes.
 
     Cause: there is no such dispute, or the caller may not see it. Detail ResourceInfo. Action: check the id.
     NOT_FOUND.
@@ -286,8 +286,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_CORRECTION_NOT_COVERED: _ErrorReason.ValueType  # 107
     """Cause: a player has fewer coins than the correction takes off. Metadata `player_id`, `balance_coins` and
-    `needed_coins`. Detail PreconditionFailure. Action: decline, so that the auditor can rule again.
-    FAILED_PRECONDITION.
+    `needed_coins`. Action: decline, so that the auditor can rule again. FAILED_PRECONDITION.
     """
     ERROR_REASON_OWN_RULING: _ErrorReason.ValueType  # 108
     """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
@@ -302,8 +301,9 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
       - `google.rpc.ErrorInfo`. Domain: `durak.v1`. Reason: the name of a value below without the prefix ERROR_REASON_.
         Metadata: `clause` is the clause of the rules that decided, such as `R5.1`, if there is one; other keys are named
         below.
-      - The detail that is named below, if any: `google.rpc.BadRequest`, PreconditionFailure, ResourceInfo, QuotaFailure
-        or RetryInfo. Its texts are English, for the developer of the client.
+      - A message of `google.rpc` for programs: PreconditionFailure with every FAILED_PRECONDITION, and BadRequest,
+        ResourceInfo, QuotaFailure or RetryInfo where the comment of the value names it. Its texts are English, for the
+        developer of the client.
       - `google.rpc.LocalizedMessage`: one sentence for the player, in Russian (ru), Greek (el) or English (en). The
         call's metadata `accept-language` selects the language, as in browsers: `el-GR`, or `fr, ru;q=0.8`. The default
         is English. On a session, the metadata of the session decides.
@@ -329,8 +329,8 @@ ERROR_REASON_PRESET_LOCKED: ErrorReason.ValueType  # 3
 out, or open the table without a preset. INVALID_ARGUMENT.
 """
 ERROR_REASON_UNKNOWN_PRESET: ErrorReason.ValueType  # 4
-"""Cause: there is no preset of this name (R2.2). Detail BadRequest. Action: use a name from
-RulesService.ListPresets. INVALID_ARGUMENT.
+"""Cause: there is no preset of this name (R2.2). Detail BadRequest. Action: use a name from RulesService.ListPresets.
+INVALID_ARGUMENT.
 """
 ERROR_REASON_PAGE_TOKEN_INVALID: ErrorReason.ValueType  # 5
 """Cause: the page token is not from this call with the same filters. Detail BadRequest. Action: start again from the
@@ -398,7 +398,7 @@ ERROR_REASON_CHECKPOINT_NOT_FOUND: ErrorReason.ValueType  # 25
 newest; if there is none, the operator must create a signing key. NOT_FOUND.
 """
 ERROR_REASON_MATCH_NOT_IN_PLAY: ErrorReason.ValueType  # 30
-"""The table. All reasons from MATCH_NOT_IN_PLAY to NOTHING_LED have the detail PreconditionFailure.
+"""The table.
 
 Cause: the cards are not dealt, or the match is over. Action: look at TableView.phase. FAILED_PRECONDITION.
 """
@@ -537,19 +537,19 @@ ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 83
 ERROR_REASON_MATCH_NOT_DEALT: ErrorReason.ValueType  # 90
 """Audits.
 
-Cause: the cards are not dealt and seats can still be taken, so nobody may see the match open. Detail
-PreconditionFailure. Action: wait for the deal. FAILED_PRECONDITION.
+Cause: the cards are not dealt and seats can still be taken, so nobody may see the match open. Action: wait for the
+deal. FAILED_PRECONDITION.
 """
 ERROR_REASON_NOT_IN_CHECKPOINT: ErrorReason.ValueType  # 91
-"""Cause: the match is not in the tree of this checkpoint: it is running, or ended later. Detail PreconditionFailure.
-Action: wait for the first checkpoint after its end. FAILED_PRECONDITION.
+"""Cause: the match is not in the tree of this checkpoint: it is running, or ended later. Action: wait for the first
+checkpoint after its end. FAILED_PRECONDITION.
 """
 ERROR_REASON_LOG_CORRUPT: ErrorReason.ValueType  # 92
 """Cause: the stored records are not a valid match, or the stored tree is broken: they were changed. Action: call
 VerifyMatch, which says what is wrong, and inform the operator. DATA_LOSS.
 """
 ERROR_REASON_DISPUTE_NOT_FOUND: ErrorReason.ValueType  # 100
-"""Disputes. All reasons from DISPUTE_TOO_LATE to CORRECTION_NOT_PENDING have the detail PreconditionFailure.
+"""Disputes.
 
 Cause: there is no such dispute, or the caller may not see it. Detail ResourceInfo. Action: check the id.
 NOT_FOUND.
@@ -576,8 +576,7 @@ with a rejected complaint. Detail BadRequest. Action: fix the corrections. INVAL
 """
 ERROR_REASON_CORRECTION_NOT_COVERED: ErrorReason.ValueType  # 107
 """Cause: a player has fewer coins than the correction takes off. Metadata `player_id`, `balance_coins` and
-`needed_coins`. Detail PreconditionFailure. Action: decline, so that the auditor can rule again.
-FAILED_PRECONDITION.
+`needed_coins`. Action: decline, so that the auditor can rule again. FAILED_PRECONDITION.
 """
 ERROR_REASON_OWN_RULING: ErrorReason.ValueType  # 108
 """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to

@@ -36,7 +36,9 @@ def comments() -> dict[str, str]:
     body = PROTO.read_text().partition("enum ErrorReason {")[2]
     for line in body.splitlines():
         text = line.strip()
-        if text.startswith("//"):
+        if not text:
+            comment = ""  # it was a heading
+        elif text.startswith("//"):
             comment += " " + text.removeprefix("//").strip()
         elif match := re.match(r"(ERROR_REASON_\w+) = \d+;", text):
             found[match[1]], comment = comment.strip(), ""
@@ -44,18 +46,10 @@ def comments() -> dict[str, str]:
 
 
 def documented_details(name: str) -> set[str]:
-    """The kinds of details that a comment names, also for those "as for all reasons down to X"."""
-    found: set[str] = set()
-    running, last = set[str](), ""
-    for value, comment in comments().items():
-        named = set(re.findall(r"\b(" + "|".join(DETAILS) + r")\b", comment))
-        if down_to := re.search(r"as for all reasons down to (\w+)", comment):
-            running, last = named, f"ERROR_REASON_{down_to[1]}"
-        if value == name:
-            found = named | running
-        if value == last:
-            running = set()
-    return found
+    """The kinds of details that a comment names; FAILED_PRECONDITION always has one of its own."""
+    comment = comments()[name]
+    named = set(re.findall(r"\b(" + "|".join(DETAILS) + r")\b", comment))
+    return named | ({"PreconditionFailure"} if "FAILED_PRECONDITION" in comment else set())
 
 
 def details_of(status: Status) -> dict[str, Message]:

@@ -1,1 +1,1 @@
-"""The game: pure functions and plain data. No I/O, clock or randomness (DESIGN "House plan")."""
+"""The game: pure functions and plain data, without I/O, clock, randomness or logging."""

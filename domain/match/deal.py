@@ -1,4 +1,4 @@
-"""Fair dealing: a deck that anyone can recompute (R3; DESIGN "Fair dealing").
+"""Fair dealing: a deck that anyone can recompute (R3; docs/transcript-format.md).
 
 The server commits to a seed before anyone sits down, and each player adds a seed of their own. The
 deck follows from all seeds, so nobody who did not know every seed could have chosen it.

@@ -1,4 +1,4 @@
-"""A plain minimax of endgames, directly from RULES R4 to R9: no memo, no bit masks, no pruning.
+"""A plain minimax of endgames, from R4 to R9 of the rules: no memo, no bit masks, no pruning.
 
 It shares no code with the solver. Cards are (suit, rank) pairs. While there are unbeaten cards both
 seats may act: the attacker is asked first, one card at a time, and then the defender must act.

@@ -1,4 +1,4 @@
-"""Fair dealing (DESIGN): test vectors from other tools, and a second implementation."""
+"""The fair deal: test vectors from other tools, and a second implementation."""
 
 import hashlib
 import hmac
@@ -86,7 +86,7 @@ def test_fisher_yates_runs_from_the_last_index_down_to_1() -> None:
 
 
 def reference_deck(size: int, seats: int, match_id: bytes) -> tuple[list[int], int]:
-    """The shuffled deck and the random seat, implemented from DESIGN and not from domain."""
+    """Return the shuffled deck and the random seat, implemented from docs/transcript-format.md."""
     seeds = b"".join(bytes([1]) + letter for letter in (b"A", b"B", b"C", b"D", b"E", b"F")[:seats])
     key = hmac_sha256(SEED, b"durak.v1.deal" + match_id + seeds)
     lowest = {24: 9, 36: 6, 52: 2}[size]

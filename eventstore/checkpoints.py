@@ -111,7 +111,7 @@ class TreeUpdate:
         await self._connection.execute(_SET_INDEX, self._found)
 
     async def read_latest_head(self) -> SignedHead | None:
-        """Return the newest signed head, or None if there is none."""
+        """Return the newest signed head, or None."""
         return _read_head(await self._connection.fetchrow(_LATEST))
 
     async def read_nodes(self, keys: Collection[NodeKey]) -> dict[NodeKey, bytes]:
@@ -147,15 +147,15 @@ class Checkpoints:
         return int(row["size"])
 
     async def read_latest_head(self) -> SignedHead | None:
-        """Return the newest signed head, or None if there is none."""
+        """Return the newest signed head, or None."""
         return _read_head(await self._pool.fetch_first(_LATEST))
 
     async def read_head(self, tree_size: int) -> SignedHead | None:
-        """Return the newest signed head of a tree size, or None if there is none."""
+        """Return the newest signed head of a tree size, or None."""
         return _read_head(await self._pool.fetch_first(_OF_SIZE, tree_size))
 
     async def read_leaf(self, match_id: UUID) -> Leaf | None:
-        """Return the leaf of a match, or None if it has none."""
+        """Return the leaf of a match, or None."""
         row = await self._pool.fetch_first(_LEAF, match_id)
         return None if row is None else Leaf(*row)
 

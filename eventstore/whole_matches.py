@@ -96,7 +96,7 @@ class WholeMatches:
         return int(row["count"])
 
     async def read_last_opened(self, since: datetime, before: datetime) -> datetime | None:
-        """Return when the last match of a time span was opened, or None if there is none."""
+        """Return when the last match of a time span was opened, or None."""
         [row] = await self._pool.fetch(_LAST_OPENED, since, before)
         last: datetime | None = row["max"]
         return last

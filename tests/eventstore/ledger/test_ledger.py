@@ -104,7 +104,7 @@ async def test_R12_2_without_enough_coins_the_seat_is_refused_and_nothing_moves(
     assert await assert_whole(store, table.stream_id) == [b"0 moves"]
     assert await store.ledger.read_balance(player) == (had, 0)
     assert await store.ledger.list_transfers_of(table.stream_id) == []
-    await table.move()  # the match goes on
+    await table.move()  # the match continues
     await assert_conserved(store, issued=39)
 
 

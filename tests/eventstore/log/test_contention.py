@@ -55,13 +55,14 @@ async def test_a_batch_survives_a_deadlock(
 ) -> None:
     """Another transaction locks two rows against the order of batches: a real deadlock."""
     async with await EventStore.open(database.app_dsn) as store:
+        # With even ids both streams use the same batcher.
         low, high = sorted(
             (
                 Writer(store, type(w.stream_id)(int=w.stream_id.int & ~1))
                 for w in (Writer(store), Writer(store))
             ),
             key=lambda writer: writer.stream_id,
-        )  # even ids: both use the same batcher
+        )
         await asyncio.gather(low.add(b"one"), high.add(b"one"))
         other = await asyncpg.connect(database.owner_dsn)
         watcher = await asyncpg.connect(database.owner_dsn)

@@ -73,9 +73,8 @@ async def test_no_event_is_missed_under_load_with_long_transactions(database: Da
             return {stream_id async for stream_id in long_transactions(mine)}
 
         async def quick(store: EventStore) -> set[UUID]:
-            writers = [
-                Writer(store) for _ in range(40)
-            ]  # one event each, so each is reported alone
+            # Each stream has one event, so each event is reported.
+            writers = [Writer(store) for _ in range(40)]
             for writer in writers:
                 await writer.add(b"x")
             return {writer.stream_id for writer in writers}

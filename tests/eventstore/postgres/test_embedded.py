@@ -176,9 +176,8 @@ class TestAsRoot:
             assert (hidden / "postgres").resolve() == real
             with postgres:
                 assert asyncio.run(ask(postgres.app_dsn(), "SELECT 1")) == 1
-            assert (
-                find_reachable_folder(hidden / "postgres") == real
-            )  # found again at the next start
+            # The next start finds the folder again.
+            assert find_reachable_folder(hidden / "postgres") == real
         finally:
             subprocess.run(["rm", "-r", real], check=True)
 

@@ -22,7 +22,7 @@ async def put(writer: Writer, row: LobbyRow) -> None:
 
 
 async def pages(store: EventStore, size: int, **chosen: object) -> list[UUID]:
-    """All rows of a list, fetched page by page."""
+    """Return all matches of a list, fetched page by page."""
     found: list[UUID] = []
     after: PageKey | None = None
     while page := await store.lobby.list_matches(after=after, limit=size, **chosen):  # type: ignore[arg-type]
@@ -120,9 +120,8 @@ async def test_opened_matches_are_counted_by_status(store: EventStore) -> None:
     await put(cancelled, LobbyRow(ENDED, NOON, b"", ended_at=NOON))
     assert await count(store) == 2
     assert await store.lobby.count_opened("ann", status=PLAYING, limit=9) == 1
-    assert (
-        await store.lobby.count_opened("ann", status=ENDED, limit=9) == 0
-    )  # ended matches do not count
+    # Ended matches do not count.
+    assert await store.lobby.count_opened("ann", status=ENDED, limit=9) == 0
 
 
 async def test_a_conflicting_opening_does_not_count(store: EventStore) -> None:

@@ -33,7 +33,7 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         """Serve the disputes of this store."""
         self._store = store
         self._config = config
-        self._streams = DisputeStreams(store, system_now_us)
+        self._streams = DisputeStreams(store, config.conflict_retries_max, system_now_us)
 
     async def OpenDispute(
         self, request: api.OpenDisputeRequest, context: Context

@@ -1,7 +1,7 @@
 """The streams of disputes: read and folded, decided on, and stored with their corrections."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from domain.dispute import Command, Dispute, MatchFacts, decide, facts_of, fold_dispute
@@ -21,9 +21,6 @@ from service.rpc.call import Call
 from service.rpc.errors import Refused, refuse
 from service.stored_records import read_chain
 from service.times import to_datetime
-
-_ATTEMPTS_MAX: Final = 8
-"""How often a command is decided when others change the dispute at the same time."""
 
 
 class DisputeLog(NamedTuple):
@@ -47,10 +44,21 @@ async def read_dispute(store: EventStore, dispute_id: UUID) -> DisputeLog:
 
 
 class DisputeStreams:
-    """Performs commands on disputes. `now_us` returns microseconds since the epoch."""
+    """Performs commands on disputes."""
 
-    def __init__(self, store: EventStore, now_us: Callable[[], int]) -> None:
+    def __init__(
+        self, store: EventStore, conflict_retries_max: int, now_us: Callable[[], int]
+    ) -> None:
+        """Use this store.
+
+        Args:
+            store: the store with the disputes and their matches.
+            conflict_retries_max: how often a command is decided again because another one changed
+                the dispute at the same time.
+            now_us: the clock, in microseconds since the epoch.
+        """
         self._store = store
+        self._conflict_retries_max = conflict_retries_max
         self._now_us = now_us
 
     async def perform(
@@ -73,7 +81,7 @@ class DisputeStreams:
         Raises Refused.
         """
         facts = await self._read_facts(match_id)
-        for _ in range(_ATTEMPTS_MAX):
+        for _ in range(1 + self._conflict_retries_max):
             log = await read_dispute(self._store, target.dispute_id)
             earlier = log.dispute.requests.get(target.request_id)
             if earlier is not None:

@@ -30,7 +30,7 @@ class Histories:
         if not match.table.has_bots and match.phase != PHASE_WAITING:
             self._by_match.pop(match.match_id, None)
             return
-        if change.records[0].version == 1:  # it is read anew after it was dropped
+        if change.records[0].version == 1:  # read again after it was evicted
             self._by_match[match.match_id] = _History()
         events = self._by_match[match.match_id].events
         events.extend(record.event for record in change.records)

@@ -30,7 +30,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a live match needs besides its own state.
+    """What a live match needs in addition to its own state.
 
     `now_us` is the clock. `change_listeners` are called with the changes of all matches,
     `eviction_listeners` with the id (16 bytes) of each match that is dropped from memory.

@@ -1,4 +1,4 @@
-"""Envelopes: a command with all that the service knows of it besides the match."""
+"""Envelopes: a command, its actor, its ids and the version that it expects."""
 
 from typing import NamedTuple
 

@@ -85,7 +85,7 @@ class LiveMatch:
         self.stream_id = UUID(bytes=match_id)
         self.pins = 0
         self.listeners: set[ChangeListener] = set()
-        """Listeners to the changes of this match alone, besides those of the context."""
+        """Listeners to the changes of this match alone, in addition to those of the context."""
         self._context = context
         self._on_idle = on_idle
         self._jobs: deque[tuple[Job, asyncio.Future[Any]]] = deque()

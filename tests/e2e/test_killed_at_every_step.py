@@ -238,7 +238,7 @@ class Death:
         self._wire.cut()
         await until(lambda: self._postgres.status().pid is None)
         await asyncio.to_thread(self._postgres.start)
-        self._wire.mend()
+        self._wire.repair()
 
     def check(self) -> None:
         """Raise the error that prevented Postgres from starting, if any."""

@@ -1,4 +1,4 @@
-"""A collector of traces and metrics on a real port, which keeps what it gets."""
+"""An OpenTelemetry collector on a real port that keeps all traces and metrics it receives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as tra
 
 
 class Collector:
-    """What has arrived so far."""
+    """The traces and metrics received so far."""
 
     def __init__(self) -> None:
         self.resources: list[Any] = []
@@ -47,7 +47,7 @@ class Metrics(metrics_grpc.MetricsServiceServicer):
 
 @asynccontextmanager
 async def collecting() -> AsyncIterator[tuple[Collector, str]]:
-    """A collector, and its endpoint."""
+    """A running collector and its endpoint."""
     server, kept = aio.server(), Collector()
     traces_grpc.add_TraceServiceServicer_to_server(Traces(kept), server)  # type: ignore[no-untyped-call]
     metrics_grpc.add_MetricsServiceServicer_to_server(Metrics(kept), server)  # type: ignore[no-untyped-call]

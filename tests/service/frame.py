@@ -1,4 +1,4 @@
-"""A real server with the frame around a few small methods, to test the frame alone."""
+"""A real server with the frame of every call around a few small methods."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ ACCESS = {
 
 @dataclass
 class Methods:
-    """What the methods do; a test sets what it needs."""
+    """The behaviour of the methods. A test sets the parts that it needs."""
 
     call: Callable[[str, Any], Awaitable[str]] | None = None
     seen: list[Call] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
-    """How the streams ended, as their handlers saw it."""
+    """The name of the exception that ended each stream, empty if there was none."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -60,7 +60,7 @@ class Methods:
         return request
 
     async def watch(self, request: StringValue, context: Any) -> AsyncIterator[StringValue]:
-        """Sends the request back, and then nothing until it is told to go."""
+        """Send the request back, and then nothing until `go` is set."""
         self.seen.append(current_call())
         try:
             yield request
@@ -74,7 +74,7 @@ class Methods:
             self.ended.append("")
 
     async def write(self, request: StringValue, context: Any) -> None:
-        """As `watch`, in the other style of gRPC."""
+        """Like `watch`, but with `context.write`."""
         async for response in self.watch(request, context):
             await context.write(response)
 
@@ -84,7 +84,7 @@ class Methods:
     async def session(
         self, requests: AsyncIterator[StringValue], context: Any
     ) -> AsyncIterator[StringValue]:
-        """Sends every request back; once they end, whatever the reason, one more if told to go."""
+        """Send every request back. After the last one send one more message if `go` is set."""
         try:
             async for request in requests:
                 yield request
@@ -97,7 +97,7 @@ class Methods:
 
 @dataclass
 class Framed:
-    """The server, and a client's way to it."""
+    """The server and a client channel."""
 
     methods: Methods
     interceptor: Interceptor
@@ -133,7 +133,7 @@ class Framed:
         return self._multi("stream_stream", "Session")
 
     def _multi(self, kind: str, method: str) -> Any:
-        # Bytes pass as they are, so that a test can send what is no message.
+        # Bytes pass unchanged, so that a test can send an invalid message.
         return getattr(self.channel, kind)(
             f"/{SERVICE}/{method}", request_serializer=_serialize, response_deserializer=_text
         )
@@ -201,7 +201,7 @@ def _handlers(methods: Methods) -> grpc.GenericRpcHandler:
 
 @dataclass(frozen=True)
 class Answer:
-    """A refusal as a client gets it."""
+    """A refusal as the client receives it."""
 
     code: grpc.StatusCode
     reason: str
@@ -209,11 +209,11 @@ class Answer:
     """The LocalizedMessage."""
     details: tuple[Message, ...]
     raw: str
-    """Everything that was sent, as text."""
+    """The whole answer as text, to search for leaks."""
 
 
 async def refusal(call: Any) -> Answer:
-    """Read a call to its end, which must be a refusal with rich details."""
+    """Await a call that must be refused with rich details."""
     try:
         if hasattr(call, "read"):
             while await call.read() is not aio.EOF:

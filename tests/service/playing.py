@@ -1,4 +1,4 @@
-"""Replicas of the service on a test's database, and players who call them over real channels."""
+"""Replicas of the service on the database of a test, and players on real channels."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DEADLINE_S = 20.0
 
 
 class Clock:
-    """The clock of a replica: the system's, and what a test adds to it."""
+    """The clock of a replica: that of the system, plus the time that a test adds."""
 
     def __init__(self) -> None:
         self.ahead_us = 0
@@ -58,7 +58,7 @@ class Clock:
 
 
 class Replica:
-    """One process' worth of service, in this process: a store, an engine, a gRPC server."""
+    """One replica of the service in the process of the test: a store, an engine, a gRPC server."""
 
     def __init__(self, store: EventStore, config: Config, now_us: Callable[[], int]) -> None:
         self.store = store
@@ -102,7 +102,7 @@ class Replica:
             await self._stack.aclose()
 
     async def die(self) -> None:
-        """Fall silent in the middle of whatever was going on; its timers and bots are gone."""
+        """Stop abruptly, without draining. Timers and bots stop too."""
         self._is_stopped = True
         self.engine.clock.close()
         await self.server.stop(None)
@@ -128,7 +128,7 @@ class Playing:
     async def player(
         self, replica: Replica, name: str, lifetime_s: int = 3600, *, is_slow: bool = False
     ) -> Player:
-        """A player on a channel of their own; a slow one's transport takes little in advance."""
+        """A player on another channel. The transport of a slow player buffers little."""
         options = [("grpc.use_local_subchannel_pool", 1)]
         if is_slow:
             options += [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1024)]
@@ -148,7 +148,7 @@ def new_id() -> str:
 
 
 class Player:
-    """One player on a channel of their own."""
+    """A player with a channel and a token."""
 
     def __init__(self, channel: aio.Channel, name: str, lifetime_s: int = 3600) -> None:
         token = KEY.mint(name, issuer="durak", audience="durak", lifetime_seconds=lifetime_s)
@@ -197,11 +197,11 @@ class Player:
 
 
 class Session:
-    """A PlaySession whose answers are sorted by request id as they come."""
+    """A PlaySession that sorts its answers by request id."""
 
     def __init__(self, call: Any) -> None:
         self.call = call
-        self._writing = asyncio.Lock()  # a stream takes one message at a time
+        self._writing = asyncio.Lock()  # gRPC allows one write at a time
         self._boxes: dict[str, asyncio.Queue[api.PlaySessionResponse]] = {}
         self.reading = asyncio.create_task(self._read())
 
@@ -230,7 +230,7 @@ class Session:
         await asyncio.wait_for(self.reading, DEADLINE_S)
 
 
-# --- what tests ask of answers --------------------------------------------------------------------
+# --- answers --------------------------------------------------------------------------------------
 
 
 def reason_of(error: aio.AioRpcError | status_pb2.Status) -> ErrorReason.ValueType:
@@ -248,7 +248,7 @@ def reason_of(error: aio.AioRpcError | status_pb2.Status) -> ErrorReason.ValueTy
 
 @asynccontextmanager
 async def refused(reason: ErrorReason.ValueType) -> AsyncIterator[None]:
-    """The call inside is refused for this reason."""
+    """Assert that the call inside is refused for this reason."""
     with pytest.raises(aio.AioRpcError) as caught:
         yield
     assert caught.value.code() not in {grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL}
@@ -256,7 +256,7 @@ async def refused(reason: ErrorReason.ValueType) -> AsyncIterator[None]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that has to become true, as soon as the loop comes round."""
+    """Wait until a condition becomes true."""
     async with asyncio.timeout(DEADLINE_S):
         while not condition():  # noqa: ASYNC110 - conditions of the service, which has no events
             await asyncio.sleep(0.005)
@@ -269,13 +269,13 @@ async def take(call: Any, count: int) -> list[api.WatchMatchResponse]:
 
 
 async def rest_of(call: Any) -> AsyncIterator[api.WatchMatchResponse]:
-    """The messages of a watch up to its end, also where some were read before."""
+    """The remaining messages of a watch until it ends."""
     while (message := await asyncio.wait_for(call.read(), DEADLINE_S)) is not aio.EOF:
         yield message
 
 
 async def take_until_caught_up(call: Any) -> list[api.MatchEvent]:
-    """The events of a watch up to `caught_up`, which is checked."""
+    """The events of a watch before `caught_up`, whose version is checked."""
     events: list[api.MatchEvent] = []
     async with asyncio.timeout(DEADLINE_S):
         while (message := await call.read()).WhichOneof("kind") == "event":
@@ -287,7 +287,7 @@ async def take_until_caught_up(call: Any) -> list[api.MatchEvent]:
 
 
 async def log_of(store: EventStore, match_id: str) -> list[Record]:
-    """The records of a match, after checking its chain and its versions."""
+    """The records of a match. Checks their hash chain and versions."""
     stored = await store.read(UUID(match_id))
     verify_chain(UUID(match_id), ((one.record, one.hash) for one in stored))
     records = [Record.FromString(one.record) for one in stored]
@@ -300,7 +300,7 @@ async def folded(store: EventStore, match_id: str) -> Match:
 
 
 def without_server_time(view: TableView) -> TableView:
-    """A copy of a view of the service, to compare: all else depends on version and reader alone."""
+    """A copy of a view without the server's time: the rest depends on version and viewer only."""
     assert view.HasField("server_time")
     copied = TableView()
     copied.CopyFrom(view)
@@ -309,7 +309,7 @@ def without_server_time(view: TableView) -> TableView:
 
 
 def easy_move(view: TableView) -> Move:
-    """What the easy bot would do in the place of a player."""
+    """The move that the easy bot would make in place of the player."""
     return bots.choose_move(BotLevel.BOT_LEVEL_EASY, view, [], 0)
 
 
@@ -319,7 +319,7 @@ def has_move(view: TableView) -> bool:
 
 
 async def play_out(players: list[Player], match_id: str) -> TableView:
-    """Play a match to its end as easy bots do, each player by what their own watch shows."""
+    """Play a match to its end like easy bots, each player by their own watch."""
 
     async def one(player: Player) -> TableView:
         watch = player.watch(match_id, views=True)
@@ -341,7 +341,7 @@ async def play_out(players: list[Player], match_id: str) -> TableView:
 
 
 async def seated(players: list[Player], settings: Settings = SETTINGS) -> str:
-    """A table opened by the first player at which all sit, in their order."""
+    """Open a table for the first player and seat all players in this order."""
     match_id = (await players[0].open(settings)).match_id
     for seat, player in enumerate(players):
         await player.sit(match_id, seat=seat)

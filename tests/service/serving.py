@@ -1,4 +1,4 @@
-"""The whole service on a test's database, and callers of any role on real channels."""
+"""The whole service on the database of a test, and callers of any role on real channels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Stub = TypeVar("Stub")
 
 @dataclass(frozen=True)
 class Service:
-    """A running service, its store, and a way to it."""
+    """A running service, its store and a channel."""
 
     config: Config
     store: EventStore
@@ -49,7 +49,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody with a token, and the stub of one service."""
+    """A caller with a token and the stub of one service."""
 
     stub: Any
     metadata: tuple[tuple[str, str], ...]
@@ -63,7 +63,7 @@ class Caller:
 
 @asynccontextmanager
 async def serving(database: Database, folder: Path, **settings: Any) -> AsyncIterator[Service]:
-    """The service as it is served, checkpoints included."""
+    """Run the service as `durak serve` does, with checkpoints."""
     config = Config(
         database_url=SecretStr(database.app_dsn),
         data_dir=folder,

@@ -1,4 +1,4 @@
-"""Random honest matches in the database, as the service stores them."""
+"""Random honest matches, stored in the database as the service does."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def _append(
 
 
 async def store_random(store: EventStore, seed: int, **wanted: int) -> UUID:
-    """Store a random whole match with the wanted settings."""
+    """Store a whole random match with these settings."""
     return await store_match(store, random_match(seed, **wanted))
 
 

@@ -1,4 +1,4 @@
-"""The service as a whole: how it starts, says how it is, speaks TLS, and stops in good order."""
+"""The service as a whole: start, health, TLS and stopping."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_readiness_follows_the_database_and_liveness_does_not(
         watch.cancel()
 
 
-async def test_stopping_tells_the_health_first_and_ends_every_stream(
+async def test_stopping_reports_not_serving_first_and_then_ends_every_stream(
     database: Database, tmp_path: Path
 ) -> None:
     stack = running(config(database, tmp_path))
@@ -149,7 +149,7 @@ async def test_stopping_tells_the_health_first_and_ends_every_stream(
         assert error.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_when_one_watcher_of_the_health_leaves_the_others_still_hear_of_it(
+async def test_a_health_watch_that_ends_does_not_disturb_the_others(
     database: Database, tmp_path: Path
 ) -> None:
     stack = running(config(database, tmp_path))
@@ -166,7 +166,7 @@ async def test_when_one_watcher_of_the_health_leaves_the_others_still_hear_of_it
             assert (await watch.read()).status == NOT_SERVING
 
 
-async def test_little_is_kept_of_what_a_client_sends_that_does_not_read(
+async def test_little_memory_is_used_for_a_client_that_sends_but_does_not_read(
     database: Database, tmp_path: Path
 ) -> None:
     settings = config(database, tmp_path, session_requests_max=1)
@@ -222,7 +222,7 @@ async def test_streams_that_clients_leave_do_not_use_up_a_connection(
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """What only a collection lets go of stays, as it does in a quiet service."""
+    """Run without the garbage collector, as a quiet service does."""
     gc.disable()
     try:
         yield
@@ -255,7 +255,7 @@ async def test_keys_that_cannot_be_read_are_an_error(database: Database, tmp_pat
 
 
 def write_certificate(certificate: Path, key: Path) -> bytes:
-    """A new self-signed certificate for 127.0.0.1, put in place as a renewal would; its PEM."""
+    """Install a new self-signed certificate for 127.0.0.1, as a renewal does. Returns its PEM."""
     private = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, f"test {uuid4()}")])
     now = dt.datetime.now(dt.UTC)
@@ -284,7 +284,7 @@ def write_certificate(certificate: Path, key: Path) -> bytes:
     return pem
 
 
-async def test_with_a_certificate_it_speaks_TLS_and_takes_a_renewed_one(
+async def test_with_a_certificate_it_speaks_TLS_and_loads_a_renewed_one(
     database: Database, tmp_path: Path
 ) -> None:
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
@@ -310,9 +310,7 @@ async def test_with_a_certificate_it_speaks_TLS_and_takes_a_renewed_one(
             assert error.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_a_certificate_that_is_not_there_is_an_error(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_a_missing_certificate_is_an_error(database: Database, tmp_path: Path) -> None:
     missing = tmp_path / "none.pem"
     with pytest.raises(StartError, match="certificate"):
         async with running(config(database, tmp_path, tls_certificate=missing, tls_key=missing)):
@@ -352,7 +350,7 @@ asyncio.run(serve_forever(config, lambda server: print(server.address, flush=Tru
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_stops_the_process_in_good_order(
+async def test_a_signal_drains_and_stops_the_process(
     database: Database, tmp_path: Path, number: signal.Signals
 ) -> None:
     settings = {
@@ -382,15 +380,15 @@ async def test_a_signal_stops_the_process_in_good_order(
 
 @pytest.fixture
 def open_folder(tmp_path: Path) -> Path:
-    """A folder that Postgres' own user can get to."""
+    """A folder that the user of Postgres can access."""
     tmp_path.chmod(0o755)
     return tmp_path
 
 
-async def test_without_a_database_it_runs_one_of_its_own(open_folder: Path) -> None:
+async def test_without_a_database_it_runs_an_embedded_one(open_folder: Path) -> None:
     settings = Config(listen_port=0, data_dir=open_folder / "data")
     match_ids = []
-    for _ in range(2):  # the second time on what the first has left
+    for _ in range(2):  # the second time with the data of the first
         async with running(settings) as server, client(server) as channel:
             match_ids.append(await open_table(channel, metadata(server)))
             for match_id in match_ids:
@@ -398,7 +396,7 @@ async def test_without_a_database_it_runs_one_of_its_own(open_folder: Path) -> N
                 await MatchServiceStub(channel).GetMatch(request, metadata=metadata(server))
 
 
-async def test_the_postgres_of_its_own_is_started_again_when_it_dies(open_folder: Path) -> None:
+async def test_an_embedded_postgres_that_dies_is_started_again(open_folder: Path) -> None:
     settings = Config(listen_port=0, data_dir=open_folder / "data", readiness_interval_seconds=0.2)
     async with running(settings) as server, client(server) as channel:
         match_id = await open_table(channel, metadata(server))

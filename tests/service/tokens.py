@@ -1,4 +1,4 @@
-"""Tokens as the tests make them, good ones and others."""
+"""Valid and invalid tokens for the tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AUDIENCE = "durak"
 
 
 def claims(**changes: Any) -> dict[str, Any]:
-    """Claims that are accepted, with changes; a claim changed to None is left out."""
+    """Valid claims with changes. A claim that is changed to None is left out."""
     now = int(time.time())
     good = {
         "sub": "ann",
@@ -29,7 +29,7 @@ def claims(**changes: Any) -> dict[str, Any]:
 
 
 def sign(key: Any, algorithm: str, key_id: str | None = None, **changes: Any) -> str:
-    """A token with these changes to good claims."""
+    """A token with these changes to valid claims."""
     headers = {} if key_id is None else {"kid": key_id}
     return jwt.encode(claims(**changes), key, algorithm=algorithm, headers=headers)
 
@@ -39,7 +39,7 @@ def base64url(data: bytes) -> bytes:
 
 
 def signing_input(header: dict[str, Any], payload: bytes) -> bytes:
-    """The part of a token that is signed, made by hand."""
+    """The signed part of a token, encoded by hand."""
     return base64url(json.dumps(header).encode()) + b"." + base64url(payload)
 
 

@@ -1,4 +1,4 @@
-"""A connection that can be cut, held up, or made to swallow what comes back."""
+"""A connection that can be cut or delayed, or can lose the answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 
 class Wire:
-    """A relay that clients connect through instead of to the server itself, and that can fail."""
+    """A relay between clients and a server that can fail."""
 
     def __init__(self, target: str | tuple[str, int]) -> None:
         """`target`: the path of a socket, or host and port."""
@@ -38,7 +38,7 @@ class Wire:
                 if isinstance(self._target, str)
                 else await asyncio.open_connection(*self._target)
             )
-        except OSError:  # nobody is there
+        except OSError:  # the server is down
             writer.transport.abort()
             return
         pair = {writer, there[1]}
@@ -54,7 +54,7 @@ class Wire:
                 end.transport.abort()
         finally:
             self._pairs -= pair
-            for end in pair:  # an end that is left open would be found as garbage much later
+            for end in pair:  # an unclosed end would give a ResourceWarning much later
                 end.close()
                 with suppress(ConnectionError):
                     await end.wait_closed()
@@ -73,12 +73,12 @@ class Wire:
         target.close()
 
     def cut(self) -> None:
-        """Break every connection, and let no new one come about."""
+        """Break all connections and refuse new ones."""
         self.is_cut = True
         for writer in self._pairs:
             writer.transport.abort()
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         self.is_cut = self.swallows_answers = False
         self.before_request = None
 
@@ -92,7 +92,7 @@ class Wire:
 
 
 async def wire_to_database(dsn: str) -> tuple[Wire, str]:
-    """An open wire to the Postgres of a DSN, and the DSN that leads through it."""
+    """An open wire to the Postgres of a DSN, and the DSN to connect through it."""
     parts = urlsplit(dsn)
     query = {key: values[0] for key, values in parse_qs(parts.query).items()}
     host, port = query["host"], query["port"]

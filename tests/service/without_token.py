@@ -1,4 +1,4 @@
-"""A server with the services that need no token, and clients who have none."""
+"""A server with the services that need no token, and clients without a token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Metadata = tuple[tuple[str, str], ...]
 
 @asynccontextmanager
 async def public_services(folder: Path, **settings: Any) -> AsyncIterator[aio.Channel]:
-    """A channel to the public services alone, behind the frame of every call."""
+    """A channel to the public services, with the frame of every call."""
     config = Config(data_dir=folder, **settings)
     authenticator = Authenticator(
         DevelopmentKey.in_folder(folder),

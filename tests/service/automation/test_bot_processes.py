@@ -49,7 +49,7 @@ async def test_a_match_goes_on_when_worker_processes_are_killed(playing: Playing
     kills = 0
     async for message in rest_of(ann.watch(match_id)):
         thinks = message.event.event.WhichOneof("kind") in {"attacked", "defended"}
-        if thinks and kills < 3:  # the other bot is to think now, or the same one
+        if thinks and kills < 3:  # a bot is choosing now
             for child in multiprocessing.active_children():
                 assert child.pid is not None
                 os.kill(child.pid, signal.SIGKILL)
@@ -58,7 +58,9 @@ async def test_a_match_goes_on_when_worker_processes_are_killed(playing: Playing
     assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
 
 
-async def test_a_bot_that_gets_no_thought_moves_as_a_normal_one(playing: Playing) -> None:
+async def test_a_hard_bot_without_a_result_of_the_workers_moves_like_a_normal_one(
+    playing: Playing,
+) -> None:
     replica = await playing.replica(bot_think_seconds_max=0.000_001)
     ann = await playing.player(replica, "ann")
     match_id = await hard_table(ann)
@@ -69,7 +71,9 @@ async def test_a_bot_that_gets_no_thought_moves_as_a_normal_one(playing: Playing
     assert counters.bot_moves_fallback == counters.bot_moves
 
 
-async def test_ctrl_c_stops_a_service_whose_bots_think(database: Database, tmp_path: Path) -> None:
+async def test_ctrl_c_stops_a_service_while_hard_bots_choose(
+    database: Database, tmp_path: Path
+) -> None:
     terminal = Terminal(database, tmp_path)
     server = await asyncio.create_subprocess_exec(
         *(*COMMAND, "serve", "--port", "0"),
@@ -85,9 +89,13 @@ async def test_ctrl_c_stops_a_service_whose_bots_think(database: Database, tmp_p
         ann = Player(channel, "ann")
         ann.metadata = (("authorization", f"Bearer {token}"),)
         tables = [await hard_table(ann) for _ in range(5)]
-        await take(ann.watch(tables[0]), 5)  # opened, two seats, dealt; and a bot has moved
+        await take(
+            ann.watch(tables[0]), 5
+        )  # table_opened, two seat_taken, dealt, and the first move of a bot
         start = time.monotonic()
-        os.killpg(server.pid, signal.SIGINT)  # as a terminal does: to all processes of the group
+        os.killpg(
+            server.pid, signal.SIGINT
+        )  # to all processes of the group, as a terminal sends it
         _, log = await asyncio.wait_for(server.communicate(), LONG_S)
     assert server.returncode == 0, log.decode()
     assert time.monotonic() - start < LONG_S / 4
@@ -95,7 +103,7 @@ async def test_ctrl_c_stops_a_service_whose_bots_think(database: Database, tmp_p
 
 
 async def commands_ms(players: list[Player], number: int) -> float:
-    """The median time of so many commands of two people, one after the other."""
+    """The median time of this many commands of two players, one after the other."""
     times: list[float] = []
     while len(times) < number:
         match_id = await seated(players)
@@ -109,8 +117,8 @@ async def commands_ms(players: list[Player], number: int) -> float:
     return median(times)
 
 
-async def test_commands_are_as_quick_beside_fifty_hard_bots(playing: Playing) -> None:
-    """Thinking on the loop or in threads makes them ten times slower and more; see tests/bench."""
+async def test_commands_stay_fast_beside_fifty_hard_bots(playing: Playing) -> None:
+    """With bots in the event loop or in threads, commands would take ten times as long."""
     replica = await playing.replica(bot_think_seconds_max=LONG_S)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     await commands_ms(players, 20)
@@ -119,7 +127,7 @@ async def test_commands_are_as_quick_beside_fifty_hard_bots(playing: Playing) ->
     counters = replica.engine.matches.context.counters
     await until(lambda: counters.bot_moves > 0)
     beside = []
-    for _ in range(3):  # of which the least counts: the machine may be busy with other things
+    for _ in range(3):  # take the best of three: other work on the machine disturbs the measurement
         beside.append(await commands_ms(players, 30))
         views = [await players[0].get(match_id) for match_id in tables]
         assert all(view.phase == Phase.PHASE_PLAYING for view in views)

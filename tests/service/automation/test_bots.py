@@ -1,4 +1,4 @@
-"""Bots (R14): they play like anyone, to the end, and outlive the replica they began on."""
+"""Bots (R14): they play to the end, also when the replica that moves them dies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def to_the_end(watch: Any) -> None:
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5, 6])
-async def test_R14_2_bots_alone_play_a_match_to_its_end(playing: Playing, seats: int) -> None:
+async def test_R14_2_easy_bots_play_a_match_to_its_end(playing: Playing, seats: int) -> None:
     replica = await playing.replica()
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open(table_of(seats, transfer=True))).match_id
@@ -60,8 +60,8 @@ async def test_R14_2_bots_alone_play_a_match_to_its_end(playing: Playing, seats:
     moves = [record for record in records if record.actor_kind == ActorKind.ACTOR_KIND_BOT]
     assert not any(record.actor_id or record.request_id for record in moves)
     assert not any(record.event.HasField("timed_out") for record in records)
-    deeds = {record.event_time.ToNanoseconds() for record in moves}
-    assert replica.engine.matches.context.counters.bot_moves == len(deeds)
+    times = {record.event_time.ToNanoseconds() for record in moves}
+    assert replica.engine.matches.context.counters.bot_moves == len(times)
 
 
 async def test_R14_3_normal_bots_play_a_match_to_its_end(playing: Playing) -> None:
@@ -99,7 +99,7 @@ async def test_a_person_plays_against_bots(playing: Playing) -> None:
     assert (await folded(replica.store, match_id)).version == view.version
 
 
-async def test_bots_of_a_tricky_table_play_to_the_end(playing: Playing) -> None:
+async def test_bots_play_to_the_end_at_a_tricky_table(playing: Playing) -> None:
     replica = await playing.replica()
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open(table_of(4, tricky=True, transfer=True))).match_id
@@ -117,7 +117,7 @@ async def test_C14_another_replica_takes_over_the_bots_of_one_that_died(playing:
     for _ in range(3):
         await ann.seat_bot(match_id)
     dealt = len(await log_of(first.store, match_id))
-    await first.die()  # while its bot still hesitates
+    await first.die()  # while its bot waits before the move
     second = await playing.replica(**settings)
     guest = await playing.player(second, "guest")
     await to_the_end(guest.watch(match_id))
@@ -147,11 +147,11 @@ async def test_several_replicas_move_each_bot_once(playing: Playing) -> None:
     await ended
     match = Match()
     for record in await log_of(replicas[0].store, match_id):
-        match.apply(record)  # which fails on a move made twice
+        match.apply(record)  # fails if a move was made twice
     assert match.phase == Phase.PHASE_ENDED
 
 
-async def test_R14_1_a_bot_knows_what_its_seat_was_shown(playing: Playing) -> None:
+async def test_R14_1_a_bot_gets_only_the_events_shown_to_its_seat(playing: Playing) -> None:
     replica = await playing.replica(bot_delay_seconds=60)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open(table_of(2))).match_id
@@ -181,7 +181,7 @@ async def test_the_seed_of_a_bot_is_hidden(playing: Playing) -> None:
 
 
 async def test_seating_a_bot_counts_as_several_calls(playing: Playing) -> None:
-    """One account could keep a service busy with nothing but tables of bots."""
+    """Otherwise one account could keep a service busy with tables of bots."""
     replica = await playing.replica(
         caller_calls_per_second=0.001, caller_calls_burst=16, seat_bot_calls=10
     )

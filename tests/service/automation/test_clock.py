@@ -1,4 +1,4 @@
-"""The clock (R10): deadlines act once, whoever is there to see them."""
+"""The clock (R10): each deadline is enforced exactly once, with or without clients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DAY_S = 86_400
 
 
 def check_timeouts(records: list[Record], turn_s: float) -> int:
-    """Every deadline acted once: not before its time, and the server's act follows. How many."""
+    """Check that no deadline was enforced early and that the server acted. Returns their number."""
     times = {record.version: record.event_time.ToDatetime() for record in records}
     found = 0
     for record in records:
@@ -59,7 +59,9 @@ async def two_players(playing: Playing, clock: Clock | None = None) -> list[Play
     return [await playing.player(replica, name) for name in ("ann", "bob")]
 
 
-async def test_C12_C13_R10_2_the_server_acts_for_who_lets_time_run_out(playing: Playing) -> None:
+async def test_C12_C13_R10_2_the_server_acts_for_a_player_whose_time_is_over(
+    playing: Playing,
+) -> None:
     players = await two_players(playing)
     match_id = await seated(players, TIMED)
     watch = players[0].watch(match_id, 4)
@@ -70,18 +72,20 @@ async def test_C12_C13_R10_2_the_server_acts_for_who_lets_time_run_out(playing: 
             events.append(message.event.event)
         if len(events) == 4:
             break
-    # The attacker leads; then the defender takes, and the table is not thrown away.
+    # The server leads for the attacker, then takes for the defender.
     assert kinds(events) == ["timed_out", "attacked", "timed_out", "take_declared"]
 
 
-async def test_R10_3_two_replicas_see_each_deadline_act_once(playing: Playing) -> None:
+async def test_R10_3_two_replicas_enforce_each_deadline_once(playing: Playing) -> None:
     replicas = [await playing.replica() for _ in range(2)]
     players = [
         await playing.player(replica, name)
         for replica, name in zip(replicas, ("ann", "bob"), strict=True)
     ]
     match_id = await seated(players, TIMED)
-    watches = [player.watch(match_id) for player in players]  # live on both, timers on both
+    watches = [
+        player.watch(match_id) for player in players
+    ]  # the match is live on both, each with a timer
     seen = await asyncio.gather(*(_versions(watch) for watch in watches))
     records = await log_of(replicas[0].store, match_id)
     assert seen[0] == seen[1] == list(range(1, len(records) + 1))
@@ -97,7 +101,9 @@ async def _versions(watch: object) -> list[int]:
     return [one.event.version async for one in rest_of(watch) if one.HasField("event")]
 
 
-async def test_C14_R10_5_a_deadline_outlives_the_replica_that_started_it(playing: Playing) -> None:
+async def test_C14_R10_5_another_replica_enforces_the_deadline_of_one_that_died(
+    playing: Playing,
+) -> None:
     clock = Clock()
     first = await playing.replica(now_us=clock)
     players = [await playing.player(first, name) for name in ("ann", "bob")]
@@ -117,7 +123,9 @@ async def test_C14_R10_5_a_deadline_outlives_the_replica_that_started_it(playing
     assert kinds(events) == ["timed_out", "attacked"]
 
 
-async def test_a_deadline_acts_once_when_all_replicas_search_at_once(playing: Playing) -> None:
+async def test_a_deadline_is_enforced_once_when_all_replicas_search_at_once(
+    playing: Playing,
+) -> None:
     clock = Clock()
     replicas = [
         await playing.replica(now_us=clock, deadline_scan_interval_seconds=600) for _ in range(3)
@@ -148,7 +156,7 @@ async def test_R10_8_a_table_that_does_not_fill_is_cancelled(playing: Playing) -
     assert await replica.engine.clock.scan() == 0
 
 
-async def test_R10_8_who_keeps_all_waiting_for_a_day_has_left(playing: Playing) -> None:
+async def test_R10_8_a_player_who_does_not_move_for_a_day_has_left(playing: Playing) -> None:
     clock = Clock()
     replica = await playing.replica(now_us=clock, deadline_scan_interval_seconds=600)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
@@ -157,7 +165,7 @@ async def test_R10_8_who_keeps_all_waiting_for_a_day_has_left(playing: Playing) 
     clock.advance(DAY_S - 60)
     await leader.play(match_id, easy_move(await leader.get(match_id)))
     clock.advance(120)
-    # The time in the log is that of the deal; the search looks, and puts it off.
+    # The wake-up in the store is that of the deal. The search finds it and reschedules it.
     assert await replica.engine.clock.scan() == 1
     assert (await leader.get(match_id)).phase == Phase.PHASE_PLAYING
     assert await replica.engine.clock.scan() == 0
@@ -168,7 +176,7 @@ async def test_R10_8_who_keeps_all_waiting_for_a_day_has_left(playing: Playing) 
     assert records[-2].event.left.seat != players.index(leader)
 
 
-async def test_an_ended_match_is_due_no_more(playing: Playing) -> None:
+async def test_an_ended_match_has_no_wake_up_and_no_timer(playing: Playing) -> None:
     clock = Clock()
     replica = await playing.replica(now_us=clock, deadline_scan_interval_seconds=600)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]

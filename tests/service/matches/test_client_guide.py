@@ -1,4 +1,4 @@
-"""The clients of docs/game-client.md play against a service, and its check of the deal holds."""
+"""The clients in docs/game-client.md play against a service, and their check of the deal works."""
 
 import asyncio
 import os
@@ -26,14 +26,14 @@ GUIDE = (PROJECT / "docs/game-client.md").read_text()
 
 
 class Service(NamedTuple):
-    """A service that runs, and a token for it."""
+    """A running service and a token for it."""
 
     address: str
     token: str
 
 
 def code_of_guide(language: str, mark: str) -> str:
-    """The one block of code in the guide that has `mark` in it."""
+    """The only code block of the guide that contains `mark`."""
     blocks = re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
     (code,) = [block for block in blocks if mark in block]
     return str(code)
@@ -41,14 +41,14 @@ def code_of_guide(language: str, mark: str) -> str:
 
 @pytest.fixture
 def service(database: Database, tmp_path: Path) -> Iterator[Service]:
-    """A service as the guide starts it."""
+    """A service, started as in the guide."""
     terminal = Terminal(database, tmp_path)
     with terminal.serving() as server:
         yield Service(server.address, terminal.durak("token", "anna").stdout.strip())
 
 
 def played(command: list[str | Path], folder: Path) -> str:
-    """What a client prints until its match is over."""
+    """The output of a client until its match has ended."""
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
     )
@@ -62,7 +62,9 @@ def test_the_python_client_plays_to_the_end(service: Service, tmp_path: Path) ->
     assert "over: outcome: OUTCOME_" in played([sys.executable, client, *service], tmp_path)
 
 
-def test_the_check_of_the_deal_holds_and_can_fail(service: Service) -> None:
+def test_the_check_of_the_deal_accepts_an_honest_deal_and_rejects_a_changed_one(
+    service: Service,
+) -> None:
     guide: dict[str, Any] = {}
     exec(code_of_guide("python", "def deck_of("), guide)
     match_id, events = asyncio.run(events_of_a_match(service))

@@ -1,4 +1,4 @@
-"""Live matches: one log, whatever happens between it and the memory of its replicas."""
+"""Live matches: replicas share one log, through conflicts, lost connections and evictions."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ __all__ = ["playing"]
 
 
 async def wire_to(playing: Playing) -> Wire:
-    """From here on replicas of `playing` reach the database through the wire."""
+    """A wire between the database and the replicas that start after this call."""
     wire, playing.dsn = await wire_to_database(playing.dsn)
     playing.stack.push_async_callback(wire.close)  # after the replicas, which need it to stop
-    playing.stack.callback(wire.mend)
+    playing.stack.callback(wire.repair)
     return wire
 
 
@@ -55,7 +55,9 @@ async def test_two_replicas_play_one_match(playing: Playing) -> None:
         await until(lambda live=live: live.match.version == match.version)  # type: ignore[misc]
 
 
-async def test_two_replicas_racing_on_one_match_lose_and_double_nothing(playing: Playing) -> None:
+async def test_two_replicas_that_race_on_one_match_lose_and_repeat_no_command(
+    playing: Playing,
+) -> None:
     replicas = [await playing.replica(conflict_retries_max=200) for _ in range(2)]
     settings = Settings()
     settings.CopyFrom(SETTINGS)
@@ -94,7 +96,7 @@ async def test_one_request_sent_to_two_replicas_acts_once(playing: Playing) -> N
     assert len(await log_of(replicas[0].store, match_id)) == before + 1
 
 
-async def test_a_refusal_is_judged_on_the_newest_state_of_the_log(playing: Playing) -> None:
+async def test_a_command_is_refused_only_on_the_newest_state_of_the_log(playing: Playing) -> None:
     first, second = await playing.replica(), await playing.replica()
     ann, bob = [await playing.player(first, name) for name in ("ann", "bob")]
     match_id = await seated([ann, bob])
@@ -102,7 +104,7 @@ async def test_a_refusal_is_judged_on_the_newest_state_of_the_log(playing: Playi
     there = await playing.player(second, other.name)
     await there.get(match_id)  # the match is live there, at the deal
     await leader.play(match_id, easy_move(await leader.get(match_id)))
-    view = await there.play(match_id, Move(take=TakeMove()))  # at once: no word by the tail yet
+    view = await there.play(match_id, Move(take=TakeMove()))  # at once, before the tail is read
     assert view.taking or not view.table
 
 
@@ -139,20 +141,20 @@ async def test_a_command_whose_answer_was_lost_acts_once(playing: Playing) -> No
     request = api.PlayRequest(
         match_id=match_id, request_id=new_id(), move=easy_move(await mover.get(match_id))
     )
-    wire.swallows_answers = True  # the database stores it, and nobody hears of it
+    wire.swallows_answers = True  # the database stores it, but its answer is lost
     call = asyncio.create_task(mover.call("Play", request))
     await wire.swallowed.wait()
     wire.cut()
     with pytest.raises(aio.AioRpcError) as caught:
         await call
     assert reason_of(caught.value) == reasons.ERROR_REASON_STORE_UNAVAILABLE
-    wire.mend()
+    wire.repair()
     view = (await mover.call("Play", request)).view
     assert view.version == before + 1
     assert len(await log_of(replica.store, match_id)) == before + 1
 
 
-async def test_while_the_database_is_away_calls_are_told_so(playing: Playing) -> None:
+async def test_calls_are_refused_while_the_database_is_unavailable(playing: Playing) -> None:
     wire = await wire_to(playing)
     replica = await playing.replica()
     ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
@@ -165,7 +167,7 @@ async def test_while_the_database_is_away_calls_are_told_so(playing: Playing) ->
         await mover.play(match_id, move, request_id=request_id)
     async with refused(reasons.ERROR_REASON_STORE_UNAVAILABLE):
         await ann.get(match_id)
-    wire.mend()
+    wire.repair()
     await mover.play(match_id, move, request_id=request_id)
     await play_out([ann, bob], match_id)
     await folded(replica.store, match_id)
@@ -176,7 +178,7 @@ async def test_memory_holds_no_more_matches_than_set(playing: Playing) -> None:
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     tables = [await seated(players) for _ in range(8)]
     assert len(replica.engine.matches) <= 4
-    for match_id in tables:  # those dropped are folded anew
+    for match_id in tables:  # an evicted match is folded again
         await play_out(players, match_id)
         assert len(replica.engine.matches) <= 4
         await folded(replica.store, match_id)
@@ -197,7 +199,7 @@ async def test_matches_in_use_are_not_dropped(playing: Playing) -> None:
     await ann.open()
 
 
-async def test_a_command_is_given_up_when_the_match_never_stands_still(playing: Playing) -> None:
+async def test_a_command_is_refused_when_every_retry_meets_a_conflict(playing: Playing) -> None:
     rival = await playing.replica()
     bob = await playing.player(rival, "bob")
     match_id = (await bob.open()).match_id
@@ -210,7 +212,7 @@ async def test_a_command_is_given_up_when_the_match_never_stands_still(playing: 
     guest: Player | None = None
 
     async def overtake() -> None:
-        """Somebody is always quicker, by way of the other replica: ever new guests come and go."""
+        """Store another command first, through the other replica: a guest sits down or leaves."""
         nonlocal guest
         async with gate:
             if guest is None:

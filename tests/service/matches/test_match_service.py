@@ -1,4 +1,4 @@
-"""Whole matches over gRPC, and the calls one by one."""
+"""MatchService over gRPC: whole matches, and each call."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def mover(players: list[Player], match_id: str) -> tuple[Player, TableView
         view = await player.get(match_id)
         if has_move(view):
             return player, view
-    pytest.fail("nobody is on the clock")
+    pytest.fail("no seat is on the clock")
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 5, 6])
@@ -92,7 +92,7 @@ async def test_a_repeated_request_gets_the_first_answer_and_acts_once(playing: P
     assert (await player.get(match_id)).version > first.view.version
 
 
-async def test_a_repeat_is_known_after_a_restart(playing: Playing) -> None:
+async def test_a_repeated_request_is_recognised_after_a_restart(playing: Playing) -> None:
     players, match_id = await two(playing)
     player, view = await mover(players, match_id)
     request = api.PlayRequest(match_id=match_id, request_id=new_id(), move=easy_move(view))
@@ -114,7 +114,7 @@ async def test_a_request_id_with_another_payload_is_refused(playing: Playing) ->
             await player.play(match_id, move, request_id=request_id)
 
 
-async def test_request_ids_belong_to_their_player(playing: Playing) -> None:
+async def test_two_players_may_use_the_same_request_id(playing: Playing) -> None:
     players, match_id = await two(playing)
     request_id = new_id()
     player, view = await mover(players, match_id)
@@ -167,7 +167,7 @@ async def test_opening_twice_with_one_request_id_opens_one_table(playing: Playin
     assert without_server_time(again) == without_server_time(first)
 
 
-async def test_expected_version_holds_a_command_to_what_was_seen(playing: Playing) -> None:
+async def test_a_command_with_an_old_expected_version_is_refused(playing: Playing) -> None:
     players, match_id = await two(playing)
     player, view = await mover(players, match_id)
     with pytest.raises(aio.AioRpcError) as caught:
@@ -182,7 +182,7 @@ async def test_C15_two_throw_ins_at_the_same_moment_both_succeed(playing: Playin
     replica = await playing.replica()
     settings = table_of(5)
     attempts = 0
-    while True:  # until a deal gives two others a card of the rank that is led
+    while True:  # until a deal gives two other seats a card of the rank that is led
         attempts += 1
         assert attempts < 60
         players = [await playing.player(replica, f"p{seat}") for seat in range(5)]
@@ -262,7 +262,7 @@ async def test_C17_C18_nobody_is_shown_a_hidden_card(playing: Playing) -> None:
                     assert set(draw.cards) <= {0, trump_card}
 
 
-async def test_a_match_that_is_not_there(playing: Playing) -> None:
+async def test_an_unknown_match_is_not_found(playing: Playing) -> None:
     replica = await playing.replica()
     ann = await playing.player(replica, "ann")
     nowhere = new_id()
@@ -278,7 +278,7 @@ async def test_a_match_that_is_not_there(playing: Playing) -> None:
     assert len(replica.engine.matches) == 0
 
 
-async def test_who_does_not_sit_cannot_act(playing: Playing) -> None:
+async def test_a_caller_without_a_seat_cannot_act(playing: Playing) -> None:
     players, match_id = await two(playing)
     replica_channel = players[0].channel
     guest = Player(replica_channel, "guest")
@@ -314,7 +314,7 @@ async def test_leaving_and_cancelling(playing: Playing) -> None:
         await bob.sit(match_id)
 
 
-async def test_a_rematch_brings_all_to_one_table_bots_included(playing: Playing) -> None:
+async def test_a_rematch_brings_all_players_and_bots_to_one_table(playing: Playing) -> None:
     replica = await playing.replica()
     ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = (await ann.open(table_of(3))).match_id

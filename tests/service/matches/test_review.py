@@ -1,4 +1,4 @@
-"""ReviewMatch over the wire: who may have a match reviewed, when, and what it says."""
+"""ReviewMatch over gRPC: who may have a match reviewed, when, and the review itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PATIENCE_S = DEADLINE_S - 2  # a busy machine gives the workers little time
 
 
 async def stored(store: EventStore, table: Table) -> str:
-    """Put the match of a table into the log, as one append."""
+    """Store the match of a table as one append."""
     match_id = uuid4()
     datas = []
     for record in table.records:
@@ -49,15 +49,17 @@ async def review(player: Player, match_id: str) -> list[api.ReviewedMove]:
 
 
 async def in_role(playing: Playing, replica: Replica, name: str, *roles: str) -> Player:
-    """Somebody whose token has these roles."""
+    """A caller whose token has these roles."""
     player = await playing.player(replica, name)
     token = KEY.mint(name, roles=roles, issuer="durak", audience="durak", lifetime_seconds=600)
     player.metadata = (("authorization", f"Bearer {token}"),)
     return player
 
 
-async def test_a_win_given_away_is_told_with_the_better_move(playing: Playing) -> None:
-    # Nothing of B's beats K♦, so B would take it, and 6♣ would be A's last card.
+async def test_a_move_that_gives_a_win_away_is_reported_with_the_better_move(
+    playing: Playing,
+) -> None:
+    # B cannot beat K♦ and would take it; then 6♣ would be A's last card.
     table = endgame_table("6♣ K♦", "9♣ K♥", trump="♠")
     right = move_of(table.match, "K♦")
     table.play("A: 6♣", "B: 9♣ beats 6♣", "A: pass", "B: K♥", "A: take")
@@ -84,7 +86,7 @@ async def test_a_win_given_away_is_told_with_the_better_move(playing: Playing) -
 
 
 async def test_waiting_can_be_the_better_move(playing: Playing) -> None:
-    # With Q♦ gone, J♠ has to beat 10♦: a draw. Kept, one of the two is left as the last card.
+    # Without Q♦, J♠ must beat 10♦: a draw. With Q♦, one of the two is left as the last card.
     table = endgame_table("Q♥ Q♦ J♠", "10♦ K♦ 8♠", trump="♠")
     table.play("A: Q♥", "A: Q♦", "B: 8♠ beats Q♥", "B: K♦ beats Q♦", "A: pass")
     table.play("B: 10♦", "A: J♠ beats 10♦")
@@ -97,7 +99,9 @@ async def test_waiting_can_be_the_better_move(playing: Playing) -> None:
     assert throw.better_to_wait
 
 
-async def test_players_of_the_match_and_auditors_alone_have_it_reviewed(playing: Playing) -> None:
+async def test_only_players_of_the_match_and_auditors_may_have_it_reviewed(
+    playing: Playing,
+) -> None:
     replica = await playing.replica(review_seconds_max=PATIENCE_S)
     ann, bob, eve = [await playing.player(replica, name) for name in ("ann", "bob", "eve")]
     match_id = await seated([ann, bob])
@@ -118,7 +122,7 @@ async def test_players_of_the_match_and_auditors_alone_have_it_reviewed(playing:
 
 
 @pytest.mark.parametrize("roles", [("player",), ("auditor",)])
-async def test_a_match_that_is_not_over_is_reviewed_for_nobody(
+async def test_a_match_that_has_not_ended_is_not_reviewed(
     playing: Playing, roles: tuple[str, ...]
 ) -> None:
     replica = await playing.replica(review_seconds_max=PATIENCE_S)
@@ -132,7 +136,7 @@ async def test_a_match_that_is_not_over_is_reviewed_for_nobody(
             await review(reader, match_id)
 
 
-async def test_what_the_time_does_not_suffice_for_is_said_to_be_undecided(playing: Playing) -> None:
+async def test_moves_that_the_solver_has_no_time_for_are_undecided(playing: Playing) -> None:
     table = endgame_table("6♥ 9♦ K♣ 8♣ Q♦ 7♠", "7♥ 10♦ K♥ 9♣ J♣ 8♠", trump="♠")
     table.play("A: 6♥", "B: leave")
     few = await playing.replica(review_seconds_max=PATIENCE_S, review_positions_max=10)
@@ -147,7 +151,7 @@ async def test_what_the_time_does_not_suffice_for_is_said_to_be_undecided(playin
     assert decided.before
 
 
-async def test_one_review_at_a_time_for_each_caller(playing: Playing) -> None:
+async def test_each_caller_may_have_one_review_at_a_time(playing: Playing) -> None:
     replica = await playing.replica(review_seconds_max=PATIENCE_S, reviews_max=2)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = await seated(players)

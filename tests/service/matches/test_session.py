@@ -36,7 +36,7 @@ from tests.service.wire import Wire
 __all__ = ["playing"]
 
 
-FIXED_ID = "436bebf9-7c4a-4a7b-a4ee-f3ebc38d7914"  # the names of cases must not change
+FIXED_ID = "436bebf9-7c4a-4a7b-a4ee-f3ebc38d7914"  # test ids must not change between runs
 
 
 def watch_of(match_id: str, *, after: int = 0, views: bool = False) -> api.SessionWatch:
@@ -49,7 +49,7 @@ async def player_in(playing: Playing, name: str = "ann", **settings: Any) -> Pla
 
 
 async def play_by_session(session: Session, match_id: str) -> list[int]:
-    """Play as the easy bot would, by the views of a watch on the same stream; all versions seen."""
+    """Play like the easy bot, by the views of a watch on the same stream. Returns all versions."""
     request_id = await session.send(watch=watch_of(match_id, views=True))
     seen: list[int] = []
     while True:
@@ -139,7 +139,7 @@ async def test_commands_for_one_match_are_decided_in_the_order_sent(playing: Pla
     await session.close()
 
 
-async def test_errors_are_those_of_the_unary_calls(playing: Playing) -> None:
+async def test_errors_are_the_same_as_those_of_unary_calls(playing: Playing) -> None:
     ann = await player_in(playing)
     session = ann.session()
     match_id = (await ann.open()).match_id
@@ -156,7 +156,7 @@ async def test_errors_are_those_of_the_unary_calls(playing: Playing) -> None:
     await session.close()
 
 
-async def test_refusals_are_logged_as_those_of_unary_calls_are(playing: Playing) -> None:
+async def test_refusals_are_logged_like_those_of_unary_calls(playing: Playing) -> None:
     ann = await player_in(playing)
     session = ann.session()
     nowhere = api.CancelTableRequest(match_id=FIXED_ID, request_id=new_id())
@@ -189,7 +189,7 @@ async def test_refusals_are_logged_as_those_of_unary_calls_are(playing: Playing)
         (PlaySessionRequest(unwatch=api.SessionUnwatch()).SerializeToString(), "unwatch.request"),
     ],
 )
-async def test_a_malformed_request_is_answered_and_the_session_goes_on(
+async def test_a_malformed_request_is_answered_and_the_session_continues(
     playing: Playing, message: bytes, path: str
 ) -> None:
     ann = await player_in(playing)
@@ -209,7 +209,7 @@ async def test_a_malformed_request_is_answered_and_the_session_goes_on(
     assert await raw.read() is aio.EOF
 
 
-async def test_what_is_no_call_is_read_no_faster_than_calls_may_come(playing: Playing) -> None:
+async def test_invalid_requests_are_throttled_like_calls(playing: Playing) -> None:
     ann = await player_in(playing, caller_calls_per_second=50)
     call = ann.stub.PlaySession(metadata=ann.metadata)
     begun = asyncio.get_running_loop().time()
@@ -245,7 +245,7 @@ async def test_a_watch_of_a_session_can_be_ended(playing: Playing) -> None:
     await session.close()
 
 
-async def test_requests_and_answers_outstanding_are_bounded(playing: Playing) -> None:
+async def test_the_number_of_unanswered_requests_is_bounded(playing: Playing) -> None:
     replica = await playing.replica(session_requests_max=8)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
@@ -300,7 +300,7 @@ async def test_a_session_ends_when_the_service_drains_and_its_commands_are_answe
     assert session.box(request_id).get_nowait().view.version == 2
 
 
-async def test_a_slow_reader_loses_its_watches_one_by_one(playing: Playing) -> None:
+async def test_the_watches_of_a_slow_reader_are_cut_off_one_by_one(playing: Playing) -> None:
     replica = await playing.replica(watch_queue_events_max=4, session_requests_max=4)
     ann = await playing.player(replica, "ann", is_slow=True)
     bob = await playing.player(replica, "bob")
@@ -328,7 +328,7 @@ async def test_a_slow_reader_loses_its_watches_one_by_one(playing: Playing) -> N
     call.cancel()
 
 
-async def test_a_client_that_dies_leaves_nothing_behind(playing: Playing) -> None:
+async def test_nothing_is_left_of_a_client_that_dies(playing: Playing) -> None:
     replica = await playing.replica()
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id

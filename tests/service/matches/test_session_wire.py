@@ -1,4 +1,4 @@
-"""The hand-made wire format of sessions: what protobuf reads from it."""
+"""The hand-made wire format of sessions is what protobuf writes and reads."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from service.matches.session_wire import (
 
 ID = "8c5e3b1e-6f0a-4c53-9d0f-000000000001"
 LENGTHS = (0, 1, 126, 127, 128, 129, 16_383, 16_384, 16_385, 70_000)
-"""Around the lengths at which a varint grows by a byte."""
+"""Lengths around those at which a varint grows by one byte."""
 
 request_ids = st.text(max_size=300)
 
 
 def view_of_length(length: int) -> TableView:
-    """A view of about this many bytes when serialized."""
+    """A view with about this serialized length."""
     return TableView(owner_id="x" * length, version=length)
 
 

@@ -1,4 +1,4 @@
-"""Stakes (R12): coins move with the seat and with the end of the match, and come back once."""
+"""Stakes (R12): coins move with the seat and with the end of the match, and only once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPENING = 1000
 
 
 def staked(stake: int = 100, seats: int = 2, **settings: object) -> Settings:
-    """A table for coins."""
+    """Settings with a stake."""
     return Settings(
         deck=Deck.DECK_36,
         seats=seats,
@@ -62,19 +62,19 @@ async def people(playing: Playing, replica: Replica, count: int) -> list[Player]
 
 
 async def balances(store: EventStore, players: list[Player]) -> list[tuple[int, int]]:
-    """What each has: available, and in escrow."""
+    """The available coins and the coins in escrow of each player."""
     return [await store.ledger.read_balance(player.name) for player in players]
 
 
 async def check_conserved(store: EventStore, accounts: int) -> None:
-    """R12.8, where nothing was granted but the opening balance of so many accounts."""
+    """R12.8: all coins together are the opening balances of this many accounts."""
     check = await store.ledger.check()
     assert check.holds, check
     assert check.issued == accounts * OPENING
 
 
 async def play_on(players: list[Player], match_id: str) -> str:
-    """Play to the end as easy bots do, one seat after the other; the last request made."""
+    """Play to the end like easy bots, one seat after the other. Returns the last request id."""
     view = await players[0].get(match_id)
     request_id = ""
     while view.phase == Phase.PHASE_PLAYING:
@@ -85,7 +85,9 @@ async def play_on(players: list[Player], match_id: str) -> str:
     return request_id
 
 
-async def test_R12_2_the_stake_goes_with_the_seat_and_comes_back_with_it(playing: Playing) -> None:
+async def test_R12_2_sitting_down_takes_the_stake_and_giving_the_seat_up_returns_it(
+    playing: Playing,
+) -> None:
     replica = await playing.replica()
     ann, bob = await people(playing, replica, 2)
     match_id = (await ann.open(staked())).match_id
@@ -104,7 +106,9 @@ async def test_R12_2_the_stake_goes_with_the_seat_and_comes_back_with_it(playing
     await check_conserved(replica.store, 2)
 
 
-async def test_C19_R12_2_too_few_coins_refuse_the_seat_and_nothing_moves(playing: Playing) -> None:
+async def test_C19_R12_2_a_player_with_too_few_coins_gets_no_seat_and_no_coin_moves(
+    playing: Playing,
+) -> None:
     replica = await playing.replica()
     (ann,) = await people(playing, replica, 1)
     match_id = (await ann.open(staked(1001))).match_id
@@ -125,7 +129,7 @@ async def test_C19_R12_2_too_few_coins_refuse_the_seat_and_nothing_moves(playing
     await check_conserved(replica.store, 1)
 
 
-async def test_C19_a_player_short_of_coins_takes_one_of_many_seats_at_once(
+async def test_C19_a_player_with_coins_for_one_stake_gets_one_of_many_seats_asked_for_at_once(
     playing: Playing,
 ) -> None:
     replicas = [await playing.replica() for _ in range(2)]
@@ -150,7 +154,7 @@ async def test_C19_a_player_short_of_coins_takes_one_of_many_seats_at_once(
     await check_conserved(replicas[0].store, 1)
 
 
-async def test_of_two_players_racing_for_the_last_seat_one_pays(playing: Playing) -> None:
+async def test_of_two_players_who_race_for_the_last_seat_one_pays(playing: Playing) -> None:
     replicas = [await playing.replica() for _ in range(2)]
     ann = await playing.player(replicas[0], "ann")
     rivals = [
@@ -170,15 +174,15 @@ async def test_of_two_players_racing_for_the_last_seat_one_pays(playing: Playing
     assert (await replicas[0].store.ledger.check()).holds
 
 
-async def test_R12_3_played_out_the_bank_goes_by_place(playing: Playing) -> None:
+async def test_R12_3_the_bank_of_a_match_played_out_is_paid_by_place(playing: Playing) -> None:
     replica = await playing.replica()
     players = await people(playing, replica, 3)
     match_id = await seated(players, staked(101, seats=3, turn_timer_seconds=0))
     await play_on(players, match_id)
     result = (await players[0].get(match_id)).result
     shares = {one.seat: one.share_coins for one in result.results}
-    # A bank of 303, weights 2 and 1: 202 and 101; two firsts share them, and one coin is odd. In a
-    # draw everybody has their 101 back.
+    # A bank of 303, weights 2 and 1: 202 and 101. Two first places share them with one odd coin.
+    # In a draw all get their 101 back.
     by_place = sorted((one.place, -one.share_coins) for one in result.results)
     assert by_place in (
         [(1, -202), (2, -101), (3, 0)],
@@ -192,8 +196,8 @@ async def test_R12_3_played_out_the_bank_goes_by_place(playing: Playing) -> None
 
 
 def draw_seed(request_id: str) -> bytes:
-    """A server seed with which the match that ann opens by this request and plays with bob, both
-    as easy bots, is a draw."""
+    """A server seed for a draw, if ann opens the match by this request and both play like easy
+    bots."""
     for number in range(1000):
         seed = sha256(number.to_bytes(4)).digest()
         match = Match(table_id(UUID(request_id).bytes, "ann"))
@@ -216,7 +220,7 @@ def after(match: Match, actor: Actor, command: Command) -> Match:
     return outcome.after
 
 
-async def test_C21_R12_5_a_draw_gives_all_stakes_back_once_however_often_it_is_tried(
+async def test_C21_R12_5_a_draw_returns_all_stakes_once_even_if_it_is_repeated(
     playing: Playing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request_id = new_id()
@@ -230,7 +234,7 @@ async def test_C21_R12_5_a_draw_gives_all_stakes_back_once_however_often_it_is_t
     last = await play_on(players, match_id)
     mover, version, move = await last_command(replica, players, match_id)
     assert (await players[0].get(match_id)).result.outcome == Outcome.OUTCOME_DRAW
-    for _ in range(3):  # its answer was lost, thinks the client
+    for _ in range(3):  # as a client does that lost the answer
         view = await mover.play(match_id, move, request_id=last)
         assert view.version == version
         assert await balances(replica.store, players) == [(1000, 0), (1000, 0)]
@@ -244,14 +248,14 @@ async def test_C21_R12_5_a_draw_gives_all_stakes_back_once_however_often_it_is_t
 async def last_command(
     replica: Replica, players: list[Player], match_id: str
 ) -> tuple[Player, int, Move]:
-    """Who made the last move of an ended match, the version it led to, and the move again."""
+    """The player of the last move of an ended match, its first version, and the move."""
     records = await log_of(replica.store, match_id)
-    deed = next(one for one in records if one.request_id == records[-1].request_id)
-    (mover,) = (player for player in players if player.name == deed.actor_id)
-    kind = deed.event.WhichOneof("kind")
+    initiating = next(one for one in records if one.request_id == records[-1].request_id)
+    (mover,) = (player for player in players if player.name == initiating.actor_id)
+    kind = initiating.event.WhichOneof("kind")
     match kind:
         case "defended":
-            made = deed.event.defended
+            made = initiating.event.defended
             move = Move(defend=DefendMove(attack_card=made.attack_card, card=made.card))
         case "take_declared":
             move = Move(take=TakeMove())
@@ -262,7 +266,9 @@ async def last_command(
     return mover, records[-1].version, move
 
 
-async def test_R12_6_C22_the_leavers_stake_goes_to_the_others(playing: Playing) -> None:
+async def test_R12_6_C22_the_stake_of_a_player_who_leaves_goes_to_the_others(
+    playing: Playing,
+) -> None:
     replica = await playing.replica()
     players = await people(playing, replica, 3)
     match_id = await seated(players, staked(101, seats=3))
@@ -295,7 +301,7 @@ async def test_R10_3_R12_6_three_timeouts_cost_the_stake_once_with_two_replicas(
     await check_conserved(replicas[0].store, 2)
 
 
-async def test_R12_5_a_table_that_is_cancelled_gives_the_stakes_back(playing: Playing) -> None:
+async def test_R12_5_cancelling_a_table_returns_the_stakes(playing: Playing) -> None:
     replica = await playing.replica()
     players = await people(playing, replica, 3)
     match_id = (await players[0].open(staked(seats=3))).match_id
@@ -312,7 +318,7 @@ async def test_R12_5_a_table_that_is_cancelled_gives_the_stakes_back(playing: Pl
     await check_conserved(replica.store, 2)
 
 
-async def test_R10_8_R12_5_the_clock_gives_the_stakes_back_too(playing: Playing) -> None:
+async def test_R10_8_R12_5_cancelling_by_the_clock_returns_the_stakes_too(playing: Playing) -> None:
     clock = Clock()
     replicas = [
         await playing.replica(now_us=clock, deadline_scan_interval_seconds=600) for _ in range(2)
@@ -328,7 +334,7 @@ async def test_R10_8_R12_5_the_clock_gives_the_stakes_back_too(playing: Playing)
     await check_conserved(replicas[0].store, 1)
 
 
-async def test_R13_1_a_rematch_takes_the_stakes_anew(playing: Playing) -> None:
+async def test_R13_1_a_rematch_takes_the_stakes_again(playing: Playing) -> None:
     replica = await playing.replica()
     players = await people(playing, replica, 2)
     request = api.OpenTableRequest(request_id=new_id(), settings=staked(600), start_series=True)
@@ -363,7 +369,7 @@ async def test_R12_7_bots_do_not_sit_at_staked_tables(playing: Playing) -> None:
         await ann.seat_bot(match_id, level=BotLevel.BOT_LEVEL_EASY)
 
 
-async def test_a_repeated_seat_is_answered_as_before_when_the_coins_are_gone(
+async def test_a_repeated_seat_request_gets_the_first_answer_after_the_coins_are_spent(
     playing: Playing,
 ) -> None:
     replica = await playing.replica()
@@ -378,7 +384,7 @@ async def test_a_repeated_seat_is_answered_as_before_when_the_coins_are_gone(
     await check_conserved(replica.store, 1)
 
 
-async def test_a_free_table_has_nothing_to_do_with_coins(playing: Playing) -> None:
+async def test_a_free_table_moves_no_coins(playing: Playing) -> None:
     replica = await playing.replica()
     players = await people(playing, replica, 2)
     match_id = await seated(players, staked(0))

@@ -41,7 +41,7 @@ STEPS_MOST = 40
 QUIET_S = 600.0
 
 Command = Callable[[Player, str, str], Awaitable[TableView]]
-"""Sends a command as a player, of a match, under a request id."""
+"""Sends a command of a player for a match with a request id."""
 
 
 async def take_seat(player: Player, match_id: str, request_id: str) -> TableView:
@@ -55,7 +55,7 @@ async def leave(player: Player, match_id: str, request_id: str) -> TableView:
 
 
 class Break:
-    """Breaks a wire at the n-th thing sent through it from now on, and mends it at once."""
+    """Breaks a wire at the n-th request from now on, and repairs it at once."""
 
     def __init__(self, wire: Wire, step: int, *, swallow: bool) -> None:
         self._wire = wire
@@ -81,11 +81,11 @@ class Break:
 
     def _cut(self) -> None:
         self._wire.cut()
-        self._wire.mend()
+        self._wire.repair()
 
 
 async def quiet_replica(playing: Playing, wire_dsn: str, retry_timeout_seconds: float) -> Replica:
-    """A replica that sends the database nothing but what commands need."""
+    """A replica that sends the database only the requests of commands."""
     limits = StoreLimits(
         tail_interval_seconds=QUIET_S,
         retry_timeout_seconds=retry_timeout_seconds,
@@ -118,7 +118,7 @@ async def repeat_until_answered(
 @pytest.mark.parametrize(
     ("command", "before", "after"),
     [
-        # Ann's coins, and bob's, available and in escrow.
+        # The coins of ann and bob: available, and in escrow.
         (take_seat, [], [(900, 100), (0, 0)]),
         (take_seat, ["bob"], [(900, 100), (900, 100)]),
         (leave, ["ann"], [(1000, 0), (0, 0)]),

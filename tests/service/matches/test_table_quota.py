@@ -1,4 +1,4 @@
-"""So many tables of one player wait for others, and no more (TOO_MANY_TABLES)."""
+"""The limit on waiting tables that one player has opened (TOO_MANY_TABLES)."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ async def again(player: Player, match_id: str) -> TableView:
 
 
 async def ended(players: list[Player]) -> str:
-    """A match of these players that is over, opened by the first."""
+    """An ended match of these players, opened by the first."""
     match_id = await seated(players)
     await leave(players[-1], match_id)
     return match_id
 
 
 async def assert_full(player: Player) -> None:
-    """The player may open no further table now."""
+    """Assert that the player may not open another table now."""
     async with refused(TOO_MANY):
         await player.open()
 
@@ -85,14 +85,14 @@ async def test_beyond_the_limit_a_table_is_refused_with_its_details(playing: Pla
 
     listed = (await ann.call("ListMatches", api.ListMatchesRequest())).matches
     assert [match.match_id for match in listed] == opened[::-1]
-    await bob.open()  # others are not concerned
+    await bob.open()  # the limit is for each player
 
 
 async def test_a_table_that_is_dealt_or_cancelled_makes_room(playing: Playing) -> None:
     ann, bob = await people(playing, 1, "ann", "bob")
     first = (await ann.open()).match_id
     await bob.sit(first)
-    await assert_full(ann)  # who sits there does not matter, as long as it waits
+    await assert_full(ann)  # the table still waits, so it counts
     await leave(bob, first)
     await assert_full(ann)
     await bob.sit(first)
@@ -104,7 +104,7 @@ async def test_a_table_that_is_dealt_or_cancelled_makes_room(playing: Playing) -
     await assert_full(ann)
 
 
-async def test_a_table_whose_time_is_up_makes_room(playing: Playing) -> None:
+async def test_a_table_that_is_closed_by_the_clock_makes_room(playing: Playing) -> None:
     clock = Clock()
     replica = await playing.replica(now_us=clock, caller_tables_max=1, idle_limit_seconds=60)
     ann = await playing.player(replica, "ann")
@@ -121,13 +121,15 @@ async def test_a_repeat_is_answered_beyond_the_limit(playing: Playing) -> None:
     again = await ann.open(request_id=request_id)
     assert without_server_time(again) == without_server_time(first)
     await assert_full(ann)
-    (reborn,) = await people(playing, 1, "ann")  # another process knows it from the log alone
+    (reborn,) = await people(playing, 1, "ann")  # another process finds it in the log
     again = await reborn.open(request_id=request_id)
     assert without_server_time(again) == without_server_time(first)
 
     (stricter, *_) = await people(playing, 2, "ann")
     await stricter.open()
-    (reborn,) = await people(playing, 1, "ann")  # beyond, not only at, a limit that was lowered
+    (reborn,) = await people(
+        playing, 1, "ann"
+    )  # also when the limit was lowered below the number of tables
     again = await reborn.open(request_id=request_id)
     assert without_server_time(again) == without_server_time(first)
 
@@ -157,7 +159,7 @@ async def test_the_limit_holds_on_sessions(playing: Playing) -> None:
     await session.close()
 
 
-async def test_openings_at_the_same_moment_fill_the_limit_and_no_more(playing: Playing) -> None:
+async def test_concurrent_openings_fill_the_limit_exactly(playing: Playing) -> None:
     (ann,) = await people(playing, 16, "ann")
     answers = await asyncio.gather(*(ann.open() for _ in range(40)), return_exceptions=True)
     errors = [answer for answer in answers if isinstance(answer, aio.AioRpcError)]
@@ -165,7 +167,7 @@ async def test_openings_at_the_same_moment_fill_the_limit_and_no_more(playing: P
     assert sum(isinstance(answer, TableView) for answer in answers) == 16
 
 
-async def test_replicas_count_together(playing: Playing) -> None:
+async def test_tables_opened_on_all_replicas_count(playing: Playing) -> None:
     (here,) = await people(playing, 2, "ann")
     (there,) = await people(playing, 2, "ann")
     first = (await here.open()).match_id
@@ -177,27 +179,29 @@ async def test_replicas_count_together(playing: Playing) -> None:
     await assert_full(there)
 
 
-async def test_a_rematch_counts_for_who_opens_it_and_for_nobody_else(playing: Playing) -> None:
+async def test_a_rematch_counts_only_for_the_player_who_opens_it(playing: Playing) -> None:
     ann, bob = await people(playing, 1, "ann", "bob")
     matches = [await ended([ann, bob]) for _ in range(3)]
     rematch = await again(bob, matches[0])
     assert rematch.owner_id == "ann"
     async with refused(TOO_MANY):
-        await again(bob, matches[1])  # no way around the limit
+        await again(bob, matches[1])  # a rematch does not bypass the limit
     await assert_full(bob)
-    table = (await ann.open()).match_id  # nor has bob used up what ann may open
+    table = (await ann.open()).match_id  # bob's rematch does not count for ann
     async with refused(TOO_MANY):
         await again(ann, matches[1])
 
-    joined = await again(ann, matches[0])  # who joins opens nothing
+    joined = await again(ann, matches[0])  # joining opens no table
     assert joined.phase == Phase.PHASE_PLAYING
-    await again(bob, matches[1])  # that ann may open none is no matter of bob's
+    await again(bob, matches[1])  # ann's tables do not count for bob
     await cancel(ann, table)
     await again(ann, matches[2])
     assert (await again(bob, matches[2])).phase == Phase.PHASE_PLAYING
 
 
-async def test_a_rematch_that_nobody_joins_can_be_closed_by_who_opened_it(playing: Playing) -> None:
+async def test_a_rematch_that_nobody_joins_can_be_closed_by_the_player_who_opened_it(
+    playing: Playing,
+) -> None:
     ann, bob = await people(playing, 1, "ann", "bob")
     match_id = await ended([ann, bob])
     waiting = await again(bob, match_id)
@@ -218,7 +222,7 @@ async def test_a_rematch_that_another_replica_opened_is_joined_at_the_limit(
     assert (await again(there, match_id)).phase == Phase.PHASE_PLAYING
 
 
-async def test_a_rematch_with_bots_alone_never_waits(playing: Playing) -> None:
+async def test_a_rematch_against_bots_only_never_waits(playing: Playing) -> None:
     (ann,) = await people(playing, 1, "ann")
     match_id = (await ann.open()).match_id
     await ann.sit(match_id)
@@ -229,7 +233,7 @@ async def test_a_rematch_with_bots_alone_never_waits(playing: Playing) -> None:
     assert (await again(ann, match_id)).phase == Phase.PHASE_PLAYING
 
 
-async def test_tables_older_than_the_column_count_once_the_lobby_is_rebuilt(
+async def test_tables_from_before_the_column_count_after_the_lobby_is_rebuilt(
     playing: Playing, database: Database
 ) -> None:
     replica = await playing.replica(caller_tables_max=2)

@@ -1,4 +1,4 @@
-"""Watches: every version once, in order, as its reader may see it, and nothing left behind."""
+"""Watches: every version once, in order, redacted for the reader; and no leaks."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ async def pair(playing: Playing, replica: Replica) -> list[Player]:
 
 
 async def versions(watch: Any) -> list[int]:
-    """The versions of the events of a watch up to its end."""
+    """The versions of all events of a watch until it ends."""
     async with asyncio.timeout(60):
         return [one.event.version async for one in rest_of(watch) if one.HasField("event")]
 
 
 async def come_and_go(player: Player, match_id: str) -> None:
-    """Two commands that leave a waiting table as it was."""
+    """Two commands that cancel each other out at a waiting table."""
     await player.sit(match_id)
     leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
     await player.call("LeaveMatch", leave)
 
 
-async def test_a_watch_sends_what_is_missing_then_what_happens_then_ends(playing: Playing) -> None:
+async def test_a_watch_sends_past_events_then_new_events_and_then_ends(playing: Playing) -> None:
     replica = await playing.replica()
     players = await pair(playing, replica)
     match_id = await seated(players)
@@ -75,7 +75,7 @@ async def test_a_watch_sends_what_is_missing_then_what_happens_then_ends(playing
     assert await whole.read() is aio.EOF
 
 
-async def test_watches_joined_at_every_moment_miss_and_repeat_nothing(playing: Playing) -> None:
+async def test_watches_that_start_at_any_moment_miss_and_repeat_no_event(playing: Playing) -> None:
     replica = await playing.replica(watch_page_events=3)
     players = await pair(playing, replica)
     match_id = await seated(players)
@@ -168,7 +168,7 @@ async def test_a_watch_beyond_the_head_is_refused(playing: Playing) -> None:
     assert [event.version for event in await take_until_caught_up(ann.watch(match_id, 4))] == []
 
 
-async def test_heartbeats_come_while_nothing_happens(playing: Playing) -> None:
+async def test_a_watch_without_events_gets_heartbeats(playing: Playing) -> None:
     replica = await playing.replica(heartbeat_interval_seconds=0.05)
     ann = await playing.player(replica, "ann")
     watch = ann.watch((await ann.open()).match_id)
@@ -212,7 +212,7 @@ async def test_a_slow_watcher_is_cut_off_and_can_resume(playing: Playing) -> Non
     assert first == ["event", "caught_up", "view"]
     live = replica.engine.matches.get(UUID(match_id).bytes)
     big = b"x" * 64
-    # Nothing is read from here on, until the transport takes no more and the queue is full.
+    # From here on nothing is read, until the transport and the queue are full.
     while live.listeners:
         sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id(), client_seed=big)
         await ann.call("TakeSeat", sit)
@@ -241,7 +241,7 @@ async def test_too_many_watches_of_one_player_are_refused(playing: Playing) -> N
         await ann.watch(match_id).read()
 
 
-async def test_abandoned_watches_leave_nothing_behind(playing: Playing) -> None:
+async def test_nothing_is_left_of_abandoned_watches(playing: Playing) -> None:
     replica = await playing.replica(caller_watches_max=1000)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
@@ -255,7 +255,7 @@ async def test_abandoned_watches_leave_nothing_behind(playing: Playing) -> None:
         watches = [guest.watch(match_id) for _ in range(count)]
         await asyncio.gather(*(watch.read() for watch in watches))
         assert replica.limits.watches == count
-        await wire.close()  # the client is gone, and has cancelled nothing
+        await wire.close()  # the client disappears without cancelling
         await until(lambda: replica.limits.watches == 0)
         assert not live.listeners
         assert live.pins == 0
@@ -278,15 +278,17 @@ async def test_abandoned_watches_leave_nothing_behind(playing: Playing) -> None:
             gc.collect()
             return tracemalloc.get_traced_memory()[0] - first
 
-        # 600 more watches, of some kilobytes each while they are open. gRPC lets go of the last
-        # ones a moment after they have ended.
+        # 600 more watches take some kilobytes each while they are open. gRPC frees the last ones
+        # shortly after they end.
         await until(lambda: grown() < 300_000)
     finally:
         tracemalloc.stop()
     await come_and_go(ann, match_id)
 
 
-async def test_an_event_is_serialized_once_for_all_who_see_the_same(playing: Playing) -> None:
+async def test_an_event_is_serialized_once_for_all_viewers_who_see_the_same(
+    playing: Playing,
+) -> None:
     replica = await playing.replica()
     players = await pair(playing, replica)
     match_id = await seated(players)
@@ -299,7 +301,9 @@ async def test_an_event_is_serialized_once_for_all_who_see_the_same(playing: Pla
         assert same == (record.event.WhichOneof("kind") == "seat_taken")
 
 
-async def test_what_another_replica_stores_is_seen_in_groups_of_commands(playing: Playing) -> None:
+async def test_events_stored_by_another_replica_come_in_groups_of_commands(
+    playing: Playing,
+) -> None:
     first, second = await playing.replica(), await playing.replica()
     ann = await playing.player(first, "ann")
     guest = await playing.player(second, "guest")
@@ -326,7 +330,7 @@ async def test_a_record_that_breaks_the_chain_is_not_shown(playing: Playing, dat
     replica = await playing.replica(live_matches_max=1)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
-    await ann.open()  # the first is dropped from memory
+    await ann.open()  # evicts the first from memory
     connection = await asyncpg.connect(database.owner_dsn)
     try:
         stored = await replica.store.read(UUID(match_id))

@@ -279,7 +279,7 @@ class House:
         cut = self._cut_at(wire, trouble, mends=not crashes)
         if not crashes:
             await work
-            wire.mend()
+            wire.repair()
             return
         working, cutting = asyncio.ensure_future(work), asyncio.ensure_future(cut.wait())
         await asyncio.wait({working, cutting}, return_when=asyncio.FIRST_COMPLETED)
@@ -310,7 +310,7 @@ class House:
             happened.set()
             wire.cut()
             if mends:
-                wire.mend()
+                wire.repair()
 
         wire.before_request = count
         return happened

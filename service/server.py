@@ -238,7 +238,7 @@ def add_public_services(config: Config, server: aio.Server) -> None:
         idle_limit_seconds=config.idle_limit_seconds, remembered=config.rule_sheets_remembered_max
     )
     add_RulesServiceServicer_to_server(RulesService(sheets, public_calls), server)
-    puzzles = Puzzles(attempts_remembered=config.practice_attempts_remembered_max)
+    puzzles = Puzzles(attempts_remembered_max=config.practice_attempts_remembered_max)
     practice = PracticeService(puzzles, PracticeTexts(), public_calls)
     add_PracticeServiceServicer_to_server(practice, server)
 

@@ -24,7 +24,7 @@ def get_puzzle(request: api.GetPuzzleRequest) -> None:
 
 
 def try_move(request: api.TryMoveRequest) -> None:
-    """Check `puzzle_id` and `language`, and that the choice is one, with cards that exist."""
+    """Check `puzzle_id` and `language`, and that the choice is complete and its cards exist."""
     faults = Faults()
     check_language(faults, request.language)
     _puzzle_id(faults, request.puzzle_id)

@@ -1,4 +1,4 @@
-"""PracticeService: endings to be solved, one move at a time. Open to anyone; nothing is stored."""
+"""PracticeService: puzzles about the end of a match. It needs no token and stores nothing."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -21,8 +21,9 @@ from service.practice import requests
 from service.practice.puzzles import Puzzles
 from service.practice.texts import PracticeTexts
 from service.rpc.address_limits import PublicCalls
-from service.rpc.call import Context, current_call
+from service.rpc.call import Context, answer_language
 from service.rpc.errors import Refused, refuse
+from service.rpc.page_tokens import token_invalid
 
 _RESULTS: Final = MappingProxyType(
     {
@@ -34,10 +35,10 @@ _RESULTS: Final = MappingProxyType(
 
 
 class PracticeService(api_grpc.PracticeServiceServicer):
-    """The servicer. Whatever it raises, the interceptor turns into a status."""
+    """The servicer. The interceptor turns what it raises into a status."""
 
     def __init__(self, puzzles: Puzzles, texts: PracticeTexts, public_calls: PublicCalls) -> None:
-        """Serve these puzzles, as often as an address may ask."""
+        """Serve these puzzles, within the rate limit of each address."""
         self._puzzles = puzzles
         self._texts = texts
         self._public_calls = public_calls
@@ -45,16 +46,15 @@ class PracticeService(api_grpc.PracticeServiceServicer):
     async def ListPuzzles(
         self, request: api.ListPuzzlesRequest, context: Context
     ) -> api.ListPuzzlesResponse:
-        """A page of puzzles. A page token is the id of the last puzzle before the page."""
+        """Return a page of puzzles. Its token is the id of the last puzzle of the previous page."""
         self._public_calls.admit(context)
         size = requests.list_puzzles(request)
-        language = request.language or current_call().language
+        language = answer_language(request.language)
         known = list(self._puzzles.by_id.values())
         first = 0
         if request.page_token:
             if request.page_token not in self._puzzles.by_id:
-                fault = FieldFault("page_token", "is not from a page of this list")
-                raise refuse(reasons.ERROR_REASON_PAGE_TOKEN_INVALID, fault)
+                raise token_invalid()
             first = 1 + known.index(self._puzzles.by_id[request.page_token])
         after = first + size
         page = known[first:after]
@@ -67,10 +67,10 @@ class PracticeService(api_grpc.PracticeServiceServicer):
     async def GetPuzzle(
         self, request: api.GetPuzzleRequest, context: Context
     ) -> api.GetPuzzleResponse:
-        """One puzzle."""
+        """Return one puzzle."""
         self._public_calls.admit(context)
         requests.get_puzzle(request)
-        language = request.language or current_call().language
+        language = answer_language(request.language)
         puzzle, started = self._find(request.puzzle_id)
         view = table_view(started.match, PLAYER)
         view.ClearField("last_event_time")
@@ -89,10 +89,10 @@ class PracticeService(api_grpc.PracticeServiceServicer):
         )
 
     async def TryMove(self, request: api.TryMoveRequest, context: Context) -> api.TryMoveResponse:
-        """Make a choice."""
+        """Judge a choice, and play the puzzle out."""
         self._public_calls.admit(context)
         requests.try_move(request)
-        language = request.language or current_call().language
+        language = answer_language(request.language)
         puzzle, started = self._find(request.puzzle_id)
         choice = find_choice(started, request.move if request.HasField("move") else None)
         if isinstance(choice, Refusal):
@@ -101,17 +101,17 @@ class PracticeService(api_grpc.PracticeServiceServicer):
             fault = FieldFault("wait", "is not among the choices")
             raise refuse(reasons.ERROR_REASON_MALFORMED_FIELD, fault)
         made = await self._puzzles.attempt(puzzle, choice)
-        told = self._told(chain(made.steps, made.continuation), started, language)
+        steps = self._steps(chain(made.steps, made.continuation), started, language)
         explained = "right" if made.right else "wrong"
         is_over = not made.continuation
         return api.TryMoveResponse(
             right=made.right,
             result=_RESULTS[made.value],
             best_result=_RESULTS[made.best],
-            steps=told[: len(made.steps)],
+            steps=steps[: len(made.steps)],
             view=made.view,
             opponent_hand=cards_in(made.opponent_hand),
-            continuation=told[len(made.steps) :],
+            continuation=steps[len(made.steps) :],
             result_text=self._texts.outcome(made.value, language, is_over=is_over),
             explanation=self._texts.of_puzzle(puzzle, explained, language),
             language=language,
@@ -148,15 +148,15 @@ class PracticeService(api_grpc.PracticeServiceServicer):
                 choices.append(api.PuzzleChoice(move=wanted, text=text))
         return choices
 
-    def _told(
+    def _steps(
         self, records: Iterable[Record], started: PuzzleMatch, language: str
     ) -> list[api.PuzzleStep]:
-        """Events with their sentences."""
-        told = []
+        """Return the events with a sentence for each."""
+        steps = []
         is_table_empty = not started.match.attacks
         for record in records:
             text = self._texts.step(record.event, language, is_lead=is_table_empty)
             event = MatchEvent(version=record.version, event=record.event)
-            told.append(api.PuzzleStep(event=event, text=text))
+            steps.append(api.PuzzleStep(event=event, text=text))
             is_table_empty = record.event.WhichOneof("kind") in ("took", "discarded")
-        return told
+        return steps

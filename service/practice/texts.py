@@ -1,4 +1,4 @@
-"""Practice in words: positions, choices, what happens, how it ends."""
+"""Texts of practice: situations, choices, events and results."""
 
 from functools import partial
 from types import MappingProxyType
@@ -23,17 +23,17 @@ _CHOICES: Final = MappingProxyType(
 
 
 class PracticeTexts:
-    """The texts of practice in every language. Reads the files once, when it is made."""
+    """The texts of practice in every language. Reads the files when it is created."""
 
     def __init__(self) -> None:
         self._texts = CardTexts("practice")
 
     def of_puzzle(self, puzzle: Puzzle, key: str, language: str) -> str:
-        """A text of a puzzle's own: its title, its question, what is said of a choice."""
+        """Return a text of the puzzle itself, such as its title or its question."""
         return self._texts.spelling.spell(puzzle.texts[language][key], language)
 
     def situation(self, puzzle: Puzzle, started: PuzzleMatch, language: str) -> str:
-        """How things stand: trumps, what is out of the ordinary, the table, both hands."""
+        """Describe the situation: trumps, unusual rules, the table, both hands."""
         say = partial(self._say, language)
         match = started.match
         sentences = [say("situation-trumps", suit=say(f"suit-{_SUITS[puzzle.trump_suit]}"))]
@@ -56,16 +56,16 @@ class PracticeTexts:
         return " ".join(sentences)
 
     def open_hand(self, language: str) -> str:
-        """Why the opponent's hand is open."""
+        """Explain why the hand of the opponent is open."""
         return self._say(language, "open-hand")
 
     def choice(self, move: EndgameMove, language: str, *, is_lead: bool) -> str:
-        """A choice."""
+        """Describe a choice."""
         key = _CHOICES.get(move.kind, "choice-lead" if is_lead else "choice-throw")
         return self._say(language, key, card=_cards(move.card), attack=_cards(move.target))
 
     def step(self, event: Event, language: str, *, is_lead: bool) -> str:
-        """An event; `is_lead` tells a lead from a card thrown in."""
+        """Describe an event. `is_lead` distinguishes a lead from a card thrown in."""
         say = partial(self._say, language)
         match event.WhichOneof("kind"):
             case "attacked":
@@ -97,7 +97,7 @@ class PracticeTexts:
         return text
 
     def outcome(self, value: Value, language: str, *, is_over: bool) -> str:
-        """What it comes to for you, now or from here on."""
+        """Describe the result for the player: final, or with the best play from here on."""
         key = f"outcome-{value.name.lower()}"
         return self._say(language, key if is_over else f"{key}-later")
 

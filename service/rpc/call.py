@@ -52,6 +52,11 @@ def current_call() -> Call:
     return _current.get()
 
 
+def answer_language(requested: str) -> str:
+    """Return the language that a request asks for, or else the language of the running call."""
+    return requested or current_call().language
+
+
 def enter_call(call: Call) -> None:
     """Make `call` the current one. gRPC gives each call its own context."""
     _current.set(call)

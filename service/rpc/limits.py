@@ -1,4 +1,4 @@
-"""Limits on the rate of one caller, and on what runs at the same time."""
+"""Limits on the rate of one caller, and on the number of concurrent calls and watches."""
 
 import asyncio
 import time
@@ -65,7 +65,7 @@ class RateLimit:
 
 
 class Limits:
-    """Counts what is running. Every `begin_…` that returns needs its `end_…`.
+    """Counts running calls and open watches. Every `begin_…` that returns needs its `end_…`.
 
     Commands and watches have separate limits, so that open watches never block commands.
     """

@@ -165,7 +165,7 @@ def open_telemetry(config: Config) -> Telemetry:
         {
             "service.name": _NAME,
             "service.version": version("durak"),
-            # It tells the metrics of replicas apart.
+            # It distinguishes the metrics of replicas.
             "service.instance.id": f"{socket.gethostname()}:{os.getpid()}",
         }
     )

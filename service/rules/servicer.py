@@ -1,39 +1,39 @@
-"""RulesService: the presets, and the rules of a table in words. Open to anyone."""
+"""RulesService: the presets, and the rules of a table in words. It needs no token."""
 
 from domain.match.refusal import Refusal
 from durak.v1 import rules_service_pb2 as api
 from durak.v1 import rules_service_pb2_grpc as api_grpc
 from service.rpc.address_limits import PublicCalls
-from service.rpc.call import Context, current_call
+from service.rpc.call import Context, answer_language
 from service.rpc.errors import Refused
 from service.rules import requests
 from service.rules.rule_sheets import RuleSheets
 
 
 class RulesService(api_grpc.RulesServiceServicer):
-    """The servicer. Whatever it raises, the interceptor turns into a status."""
+    """The servicer. The interceptor turns what it raises into a status."""
 
     def __init__(self, sheets: RuleSheets, public_calls: PublicCalls) -> None:
-        """Serve these sheets, as often as an address may ask."""
+        """Serve these sheets, within the rate limit of each address."""
         self._sheets = sheets
         self._public_calls = public_calls
 
     async def ListPresets(
         self, request: api.ListPresetsRequest, context: Context
     ) -> api.ListPresetsResponse:
-        """All presets."""
+        """Return all presets."""
         self._public_calls.admit(context)
         requests.list_presets(request)
-        language = request.language or current_call().language
+        language = answer_language(request.language)
         return api.ListPresetsResponse(presets=self._sheets.presets(language), language=language)
 
     async def GetRuleSheet(
         self, request: api.GetRuleSheetRequest, context: Context
     ) -> api.GetRuleSheetResponse:
-        """The sheet of a table."""
+        """Return the rule sheet of a table."""
         self._public_calls.admit(context)
         requests.get_rule_sheet(request)
-        language = request.language or current_call().language
+        language = answer_language(request.language)
         sheet = self._sheets.sheet(request.settings, language)
         if isinstance(sheet, Refusal):
             raise Refused(sheet)

@@ -5,7 +5,7 @@ from service.rpc.validation import Faults
 
 
 def get_series(request: api.GetSeriesRequest) -> bytes:
-    """The series id."""
+    """Return the series id."""
     faults = Faults()
     series_id = faults.uuid("series_id", request.series_id)
     faults.check()
@@ -13,7 +13,7 @@ def get_series(request: api.GetSeriesRequest) -> bytes:
 
 
 def get_rating(request: api.GetRatingRequest) -> None:
-    """Check `player_id`; empty is the caller."""
+    """Check `player_id`. Empty means the caller."""
     faults = Faults()
     if request.player_id:
         faults.player("player_id", request.player_id)

@@ -1,7 +1,7 @@
-"""The standings (R13): counts ended matches, in the order in which they ended.
+"""The projection of ended matches into series and ratings (R13).
 
-Every replica runs a counter; they take turns, and the database lets one at a time. What counting
-comes to follows from the log and the numbers of the rating alone: docs/adr/0008.
+It counts matches in the order in which they ended. Every replica runs it, and the database lets one
+at a time work. The result depends only on the log and the rating settings (docs/adr/0008).
 """
 
 import asyncio
@@ -29,16 +29,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Scorekeeper:
-    """Counts matches, every second where there is something new."""
+    """The projection: it counts every ended match once, about two seconds after its end."""
 
     def __init__(self, store: EventStore, config: Config) -> None:
-        """Count what ends in this store, by the numbers of these settings."""
+        """Count the matches of this store with the rating settings of `config`."""
         self._store = store
         self._config = config
         self._numbers = numbers_of(config)
 
     async def run(self) -> None:
-        """Count until cancelled. What fails is logged and tried again."""
+        """Count until cancelled. Failures of the store are logged; the next interval retries."""
         settle = timedelta(seconds=self._config.standings_settle_seconds)
         while True:
             try:
@@ -48,7 +48,10 @@ class Scorekeeper:
             await asyncio.sleep(self._config.standings_interval_seconds)
 
     async def count(self, until: datetime, *, wait: bool = False) -> int:
-        """Count all matches that ended by then; how many. With `wait` also if others are at it."""
+        """Count all matches that ended by `until`. Returns how many.
+
+        While another replica counts, it does nothing, or with `wait` waits for its turn.
+        """
         total = 0
         more: int | None = 1
         while more:
@@ -78,7 +81,7 @@ class Scorekeeper:
 
 
 def numbers_of(config: Config) -> RatingSettings:
-    """The numbers of the rating as they are set."""
+    """Return the rating settings."""
     return RatingSettings(
         initial_points=config.rating_initial_points,
         match_points=config.rating_match_points_max,
@@ -93,14 +96,14 @@ def numbers_of(config: Config) -> RatingSettings:
 
 
 def day_of(time: datetime) -> int:
-    """The day (UTC) of a time, counted from 1970-01-01."""
+    """Return the day (UTC) of a time, counted from 1970-01-01."""
     return (time - _EPOCH).days
 
 
 def _seats(
     ended: UncountedMatch, match: MatchSummary, after: Mapping[str, Rating]
 ) -> Iterator[SeatStanding]:
-    """What a match that counts came to for each seat, with the ratings after it."""
+    """Yield the result of a rated match for each seat, with the ratings after it."""
     series_id = UUID(match.settings.series_id) if match.settings.series_id else None
     for result in match.result.results:
         player = match.seats[result.seat].player_id or None

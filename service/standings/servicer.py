@@ -1,4 +1,4 @@
-"""StandingsService: series and ratings as they were counted (R13), open to all roles."""
+"""StandingsService: series and ratings (R13), for all roles."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -24,10 +24,10 @@ _POINTS_BYTES: Final = 4
 
 
 class StandingsService(api_grpc.StandingsServiceServicer):
-    """The servicer. Whatever it raises, the interceptor turns into a status."""
+    """The servicer. The interceptor turns what it raises into a status."""
 
     def __init__(self, standings: Standings, matches: LiveMatches, config: Config) -> None:
-        """Serve these standings; who sits at a series is asked of its first match."""
+        """Serve these standings. The seats of a series are those of its first match."""
         self._standings = standings
         self._matches = matches
         numbers = numbers_of(config)
@@ -45,7 +45,7 @@ class StandingsService(api_grpc.StandingsServiceServicer):
     async def GetSeries(
         self, request: api.GetSeriesRequest, context: Context
     ) -> api.GetSeriesResponse:
-        """How a series stands."""
+        """Return the wins and losses of a series by seat."""
         series_id = UUID(bytes=requests.get_series(request))
         with self._matches.pinned(series_id.bytes) as live:
             await live.submit(live.catch_up)
@@ -70,7 +70,7 @@ class StandingsService(api_grpc.StandingsServiceServicer):
     async def GetRating(
         self, request: api.GetRatingRequest, context: Context
     ) -> api.GetRatingResponse:
-        """The rating of a player."""
+        """Return the rating of a player."""
         requests.get_rating(request)
         player_id = request.player_id or current_call().caller.subject
         numbers = await self._standings.read_rating(player_id) or self._initial
@@ -81,11 +81,11 @@ class StandingsService(api_grpc.StandingsServiceServicer):
     async def ListRatings(
         self, request: api.ListRatingsRequest, context: Context
     ) -> api.ListRatingsResponse:
-        """A page of all ratings, the most points first."""
+        """Return a page of all ratings, highest first."""
         size = requests.list_ratings(request)
         rows = await self._standings.list_ratings(
             after=_read_token(request.page_token), limit=size + 1
-        )  # one more tells whether there is another page
+        )  # one more row shows whether there is another page
         page, today = rows[:size], _today()
         more = len(rows) > size
         return api.ListRatingsResponse(

@@ -12,13 +12,13 @@ def list_transfers(request: api.ListTransfersRequest) -> int:
     return size
 
 
-def grant_coins(request: api.GrantCoinsRequest, limit_coins: int) -> bytes:
-    """The request id; `player_id` and `coins` are checked."""
+def grant_coins(request: api.GrantCoinsRequest, coins_max: int) -> bytes:
+    """Return the request id. Checks `player_id` and `coins` too."""
     faults = Faults()
     request_id = faults.uuid("request_id", request.request_id)
     faults.player("player_id", request.player_id)
     if request.coins:
-        faults.at_most("coins", request.coins, limit_coins)
+        faults.at_most("coins", request.coins, coins_max)
     else:
         faults.add("coins", "is required")
     faults.check()

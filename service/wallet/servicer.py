@@ -1,4 +1,4 @@
-"""WalletService: what a player has and how it came about, and grants by operators (R12.1)."""
+"""WalletService: the balance and the transfers of a player, and grants of operators (R12.1)."""
 
 from hashlib import sha256
 from types import MappingProxyType
@@ -31,24 +31,24 @@ _CORRECTIONS: Final = frozenset({TransferKind.CORRECTION_IN, TransferKind.CORREC
 
 
 class WalletService(api_grpc.WalletServiceServicer):
-    """The servicer. Whatever it raises, the interceptor turns into a status."""
+    """The servicer. The interceptor turns what it raises into a status."""
 
     def __init__(self, ledger: Ledger, config: Config) -> None:
-        """Serve what stands in this ledger."""
+        """Serve this ledger."""
         self._ledger = ledger
         self._config = config
 
     async def GetBalance(
         self, request: api.GetBalanceRequest, context: Context
     ) -> api.GetBalanceResponse:
-        """The caller's balance; the first time, the opening balance."""
+        """Return the caller's balance. The first call opens the account."""
         balance = await self._open_account(current_call().caller.subject)
         return api.GetBalanceResponse(balance=_balance(balance))
 
     async def ListTransfers(
         self, request: api.ListTransfersRequest, context: Context
     ) -> api.ListTransfersResponse:
-        """A page of the caller's transfers, newest first."""
+        """Return a page of the caller's transfers, newest first."""
         size = requests.list_transfers(request)
         player_id = current_call().caller.subject
         filters = b"transfers" + player_id.encode()
@@ -57,7 +57,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         if before is None:
             await self._open_account(player_id)
         page = await self._ledger.list_transfers(player_id, before=before, limit=size)
-        # They are numbered from 1 without gaps.
+        # Transfers of a player are numbered from 1 without gaps.
         more = bool(page) and page[-1].number > 1
         return api.ListTransfersResponse(
             transfers=[_transfer(transfer) for transfer in page],
@@ -70,7 +70,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         """Issue coins to a player, once for each request id of an operator."""
         request_id = requests.grant_coins(request, self._config.grant_coins_max)
         operator_id = current_call().caller.subject
-        await self._open_account(request.player_id)  # a grant comes on top of it
+        await self._open_account(request.player_id)  # the grant adds to the opening balance
         try:
             balance = await self._ledger.grant(
                 grant_id(request_id, operator_id), request.player_id, request.coins, operator_id
@@ -84,9 +84,10 @@ class WalletService(api_grpc.WalletServiceServicer):
 
 
 def grant_id(request_id: bytes, operator_id: str) -> UUID:
-    """The id of the grant that a request makes: the same for the same operator and request id.
+    """Return the id of a grant, which is the same for the same operator and request id.
 
-    The first 16 bytes of SHA-256("durak.v1.grant" ‖ request id, 16 bytes ‖ operator id in UTF-8).
+    It has the first 16 bytes of
+    SHA-256("durak.v1.grant" ‖ request id, 16 bytes ‖ operator id in UTF-8).
     """
     text = b"durak.v1.grant" + request_id + operator_id.encode()
     return UUID(bytes=sha256(text).digest()[:16])

@@ -3,8 +3,9 @@
 import asyncio
 import gc
 import signal
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Final
 
 import structlog
@@ -16,10 +17,13 @@ from service.automation.bots import BotRunner
 from service.automation.clock import Clock
 from service.matches.follower import follow
 from service.matches.live_matches import LiveMatches
+from service.rpc.failures import Failures, Work
 from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
 from service.workers.pool import WorkerPool
 
+_RESTART_SECONDS: Final = 1.0
+"""Pause before a failed loop starts again."""
 _CLOSE_SECONDS: Final = 1.0
 """Time for the last answers to leave when the port closes."""
 
@@ -27,15 +31,28 @@ _log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def background(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
-    """Run an endless loop as a task during the block."""
-    task = asyncio.create_task(work, name=name)
+async def background(
+    loop: Callable[[], Coroutine[None, None, None]], work: Work, failures: Failures
+) -> AsyncIterator[None]:
+    """Run an endless loop as a task during the block. If it fails, report that and start again."""
+    task = asyncio.create_task(_supervise(loop, work, failures), name=work)
     try:
         yield
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+async def _supervise(
+    loop: Callable[[], Coroutine[None, None, None]], work: Work, failures: Failures
+) -> None:
+    while True:
+        try:
+            await loop()
+        except Exception as error:  # noqa: BLE001 - reported, and the loop must go on
+            failures.report(work, error)
+        await asyncio.sleep(_RESTART_SECONDS)
 
 
 @asynccontextmanager
@@ -47,9 +64,13 @@ async def matches_running(
     Then stop the clock and the bots, and wait for what is being stored. All calls must have ended
     before.
     """
-    tail = follow(matches.context.store, matches)
+    context = matches.context
+    tail = partial(follow, context.store, matches)
     try:
-        async with background(tail, "tail"), background(clock.run(), "clock"):
+        async with (
+            background(tail, "tail", context.failures),
+            background(clock.run, "clock", context.failures),
+        ):
             yield
     finally:
         clock.close()
@@ -60,14 +81,19 @@ async def matches_running(
 
 @asynccontextmanager
 async def readiness(
-    store: EventStore, postgres: EmbeddedPostgres | None, health: Health, interval_seconds: float
+    store: EventStore,
+    postgres: EmbeddedPostgres | None,
+    health: Health,
+    interval_seconds: float,
+    failures: Failures,
 ) -> AsyncIterator[None]:
     """Report during the block whether the database is reachable, asking it every interval.
 
     Starts an embedded Postgres that has died again, as nothing else does.
     """
     health.set_ready(True)  # the store was opened just now
-    async with background(_watch_database(store, postgres, health, interval_seconds), "readiness"):
+    watch = partial(_watch_database, store, postgres, health, interval_seconds)
+    async with background(watch, "readiness", failures):
         yield
 
 

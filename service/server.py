@@ -71,7 +71,7 @@ from service.practice.servicer import PracticeService
 from service.practice.texts import PracticeTexts
 from service.rpc.address_limits import PublicCalls
 from service.rpc.authentication import Authenticator, KeySource
-from service.rpc.errors import FailedCalls
+from service.rpc.failures import Failures
 from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
@@ -135,12 +135,12 @@ def build_engine(
     store: EventStore,
     config: Config,
     limits: Limits,
-    failed_calls: FailedCalls,
+    failures: Failures,
     now_us: Now = system_now_us,
 ) -> Engine:
     """Build the engine of a process. Call it in a running event loop."""
     quota = TableQuota(store, config.caller_tables_max)
-    context = Context(store, config, now_us, quota, asyncio.get_running_loop())
+    context = Context(store, config, now_us, quota, asyncio.get_running_loop(), failures)
     matches = LiveMatches(context)
     commands = Commands(matches, limits)
     workers = WorkerPool(config.worker_processes, config.worker_tasks_max)
@@ -149,7 +149,7 @@ def build_engine(
     clock = Clock(matches, bots)
     context.change_listeners.extend((clock.changed, histories.changed, bots.changed))
     context.eviction_listeners.extend((clock.evicted, histories.evicted))
-    servicer = MatchService(matches, commands, Reviews(matches, workers), limits, failed_calls)
+    servicer = MatchService(matches, commands, Reviews(matches, workers), limits, failures)
     return Engine(matches, commands, workers, histories, bots, clock, servicer)
 
 
@@ -166,13 +166,13 @@ async def running(config: Config) -> AsyncIterator[Running]:
         dsn, postgres = await _database(config, stack)
         store = await stack.enter_async_context(await EventStore.open(dsn))
         limits = Limits(config)
-        failed_calls = FailedCalls()
-        engine = build_engine(store, config, limits, failed_calls)
+        failures = Failures()
+        engine = build_engine(store, config, limits, failures)
         health = Health(SERVICES)
         interceptor = Interceptor(
             _authenticator(config, keys),
             limits,
-            failed_calls,
+            failures,
             telemetry,
             session_grace_seconds=config.session_grace_seconds,
             log_calls=config.log_level == "debug",
@@ -182,17 +182,19 @@ async def running(config: Config) -> AsyncIterator[Running]:
         _add_health_and_reflection(server, health)
         port = listen(server, config)
         checkpointer = await _checkpointer(store, config)
-        telemetry.observe(limits, failed_calls)
+        telemetry.observe(limits, failures)
         _observe(telemetry, engine, checkpointer, health)
 
         await stack.enter_async_context(engine.running())
         await server.start()
         stack.push_async_callback(drain, server, interceptor, health, config.drain_seconds_max)
-        await stack.enter_async_context(background(checkpointer.run(), "checkpointer"))
+        await stack.enter_async_context(background(checkpointer.run, "checkpoints", failures))
         scorekeeper = Scorekeeper(store, config)
-        await stack.enter_async_context(background(scorekeeper.run(), "standings"))
+        await stack.enter_async_context(background(scorekeeper.run, "standings", failures))
         interval_seconds = config.readiness_interval_seconds
-        await stack.enter_async_context(readiness(store, postgres, health, interval_seconds))
+        await stack.enter_async_context(
+            readiness(store, postgres, health, interval_seconds, failures)
+        )
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)
 

@@ -20,7 +20,6 @@ from domain.match.view import table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Move
-from eventstore.errors import StoreError
 from service.automation.histories import Histories
 from service.matches.changes import Change
 from service.matches.envelope import Envelope
@@ -83,11 +82,8 @@ class BotRunner:
                 while (seat := bot_to_move(live.match)) is not None:
                     await asyncio.sleep(self._context.config.bot_delay_seconds)
                     await self._move(live, seat)
-        except (Refused, StoreError) as error:
-            # Some replica looks at the match again at its wake-up.
-            _log.warning("bot stopped", match_id=match_id.hex(), error=str(error))
-        except Exception as error:  # noqa: BLE001 - as above, but a fault of the service
-            _log.error("bot stopped", match_id=match_id.hex(), exc_info=error)
+        except Exception as error:  # noqa: BLE001 - some replica moves the bot at its wake-up
+            self._context.failures.report("bots", error, match_id=match_id.hex())
         finally:
             del self._tasks[match_id]
 
@@ -127,7 +123,7 @@ class BotRunner:
         except WorkerPoolError as error:
             self._report(live, str(error))
         except Exception as error:  # noqa: BLE001 - the match must go on
-            _log.error("bot failed to choose", match_id=live.match_id.hex(), exc_info=error)
+            self._context.failures.report("bots", error, match_id=live.match_id.hex())
         else:
             return Move.FromString(move)
         self._context.counters.bot_moves_fallback += 1

@@ -9,20 +9,14 @@ the same moment: the version guard accepts one of them, and the others then find
 import asyncio
 from functools import partial
 
-import structlog
-
 from domain.match.commands import CLOCK, TimeOut
 from domain.match.fold import Match
-from eventstore.errors import StoreError
 from service.automation.bots import BotRunner
 from service.matches.changes import Change
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch
 from service.matches.live_matches import LiveMatches
-from service.rpc.errors import Refused
 from service.times import MICROSECONDS, to_datetime
-
-_log = structlog.get_logger(__name__)
 
 
 class Clock:
@@ -38,15 +32,10 @@ class Clock:
         self._is_closed = False
 
     async def run(self) -> None:
-        """Search for matches with a passed wake-up, repeatedly and without end."""
+        """Search for matches with a passed wake-up, without end. Raises StoreError."""
         config = self._context.config
         while True:
-            is_full = False
-            try:
-                is_full = await self.scan() == config.deadline_scan_batch_matches
-            except StoreError as error:
-                _log.warning("deadline scan failed", error=type(error).__name__)
-            if not is_full:
+            if await self.scan() < config.deadline_scan_batch_matches:
                 await asyncio.sleep(config.deadline_scan_interval_seconds)
 
     async def scan(self) -> int:
@@ -65,10 +54,8 @@ class Clock:
             with self._matches.pinned(match_id) as live:
                 await live.submit(partial(self._wake, live))
                 self._bots.wake(live.match)
-        except (Refused, StoreError) as error:
-            _log.warning("wake-up failed", match_id=match_id.hex(), error=type(error).__name__)
-        except Exception as error:  # noqa: BLE001 - one match must not stop the others' clocks
-            _log.error("wake-up failed", match_id=match_id.hex(), exc_info=error)
+        except Exception as error:  # noqa: BLE001 - one match must not stop the clocks of others
+            self._context.failures.report("clock", error, match_id=match_id.hex())
 
     async def _wake(self, live: LiveMatch) -> None:
         await live.catch_up()
@@ -114,9 +101,16 @@ class Clock:
             return
         if is_due(live.match, self._context.now_us()):
             # If this fails, because the store is away, the search finds the match later.
-            live.submit(partial(self._act, live)).add_done_callback(_log_failure)
+            live.submit(partial(self._act, live)).add_done_callback(
+                partial(self._report_failure, match_id)
+            )
         else:
             self._set_timer(live.match)
+
+    def _report_failure(self, match_id: bytes, acting: "asyncio.Future[None]") -> None:
+        error = None if acting.cancelled() else acting.exception()
+        if isinstance(error, Exception):
+            self._context.failures.report("clock", error, match_id=match_id.hex())
 
     def close(self) -> None:
         """Set no more timers."""
@@ -127,12 +121,3 @@ def is_due(match: Match, now_us: int) -> bool:
     """Return whether the deadline of a match has passed at `now_us`."""
     deadline_us = match.deadline_us()
     return deadline_us is not None and deadline_us <= now_us
-
-
-def _log_failure(future: "asyncio.Future[None]") -> None:
-    if future.cancelled() or (error := future.exception()) is None:
-        return
-    if isinstance(error, Refused | StoreError):
-        _log.warning("clock failed", error=type(error).__name__)
-    else:
-        _log.error("clock failed", exc_info=error)

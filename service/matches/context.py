@@ -8,6 +8,7 @@ from eventstore import EventStore
 from service.config import Config
 from service.matches.changes import ChangeListener
 from service.matches.table_quota import TableQuota
+from service.rpc.failures import Failures
 from service.times import Now
 
 
@@ -41,6 +42,7 @@ class Context:
     now_us: Now
     quota: TableQuota
     loop: asyncio.AbstractEventLoop
+    failures: Failures
     counters: Counters = field(default_factory=Counters)
     change_listeners: list[ChangeListener] = field(default_factory=list)
     eviction_listeners: list[Callable[[bytes], None]] = field(default_factory=list)

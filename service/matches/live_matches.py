@@ -76,7 +76,9 @@ class LiveMatches:
         self, match_id: bytes, version: int, reading: "asyncio.Future[None]"
     ) -> None:
         # The news of a version comes once, and the watches of the match need it.
-        if not reading.cancelled() and reading.exception() is not None:
+        error = None if reading.cancelled() else reading.exception()
+        if isinstance(error, Exception):
+            self.context.failures.report("tail", error, match_id=match_id.hex())
             self.context.loop.call_later(_RETRY_SECONDS, self.catch_up, match_id, version)
 
     async def join(self) -> None:

@@ -18,7 +18,7 @@ from service.matches.review import Reviews
 from service.matches.session import Session
 from service.matches.watch import Watch
 from service.rpc.call import Context, current_call
-from service.rpc.errors import FailedCalls
+from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 
 
@@ -31,14 +31,14 @@ class MatchService(api_grpc.MatchServiceServicer):
         commands: Commands,
         reviews: Reviews,
         limits: Limits,
-        failed_calls: FailedCalls,
+        failures: Failures,
     ) -> None:
         """Serve these matches; `service.server` connects the parts."""
         self._matches = matches
         self._commands = commands
         self._reviews = reviews
         self._limits = limits
-        self._failed_calls = failed_calls
+        self._failures = failures
 
     async def OpenTable(
         self, request: api.OpenTableRequest, context: Context
@@ -128,7 +128,7 @@ class MatchService(api_grpc.MatchServiceServicer):
     ) -> None:
         """Take commands and watches on one stream. Messages are serialized in both directions."""
         call = current_call()
-        session = Session(self._commands, self._matches, self._limits, self._failed_calls, call)
+        session = Session(self._commands, self._matches, self._limits, self._failures, call)
         await _open(context)
         await session.run(request_iterator, context.write)
 

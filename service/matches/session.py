@@ -30,7 +30,8 @@ from service.matches.session_wire import (
 )
 from service.matches.watch import Watch
 from service.rpc.call import Call
-from service.rpc.errors import FailedCalls, Refused, refuse
+from service.rpc.errors import Refused, refuse
+from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 
 Write = Callable[[bytes], Awaitable[None]]
@@ -62,14 +63,14 @@ class Session:
         commands: Commands,
         matches: LiveMatches,
         limits: Limits,
-        failed_calls: FailedCalls,
+        failures: Failures,
         call: Call,
     ) -> None:
         """Send the commands to `commands` and watch `matches` for the caller of `call`."""
         self._commands = commands
         self._matches = matches
         self._limits = limits
-        self._failed_calls = failed_calls
+        self._failures = failures
         self._requests_max = matches.context.config.session_requests_max
         self._pause_seconds = min(limits.interval_seconds, _PAUSE_SECONDS_MAX)
         self._call = call
@@ -182,7 +183,7 @@ class Session:
 
     def _error(self, request_id: str, error: BaseException) -> bytes:
         assert isinstance(error, Exception)
-        return error_answer(request_id, self._failed_calls.answer(error, self._call).status)
+        return error_answer(request_id, self._failures.answer(error, self._call).status)
 
     # --- watches --------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from grpc import aio
 
 from service.rpc.authentication import Authenticator
 from service.rpc.authorization import ACCESS, Access, access_to
-from service.rpc.errors import FailedCalls
+from service.rpc.failures import Failures
 from service.rpc.frame import Frame
 from service.rpc.limits import Limits
 from service.rpc.running_call import CallEnvironment, call_metadata
@@ -29,7 +29,7 @@ class Interceptor(aio.ServerInterceptor):
         self,
         authenticator: Authenticator,
         limits: Limits,
-        failed_calls: FailedCalls,
+        failures: Failures,
         telemetry: Telemetry,
         *,
         session_grace_seconds: float,
@@ -38,9 +38,9 @@ class Interceptor(aio.ServerInterceptor):
     ) -> None:
         """Accept the calls that `access` allows. For the other arguments see CallEnvironment."""
         self.limits = limits
-        self.failed_calls = failed_calls
+        self.failures = failures
         self._environment = CallEnvironment(
-            authenticator, limits, failed_calls, telemetry, session_grace_seconds, log_calls
+            authenticator, limits, failures, telemetry, session_grace_seconds, log_calls
         )
         self.streams = self._environment.streams
         self._access = access

@@ -14,7 +14,8 @@ from durak.v1 import errors_pb2 as reasons
 from service.rpc.authentication import Authenticator
 from service.rpc.authorization import Access, authorise
 from service.rpc.call import NOBODY, Call, Caller, Context, enter_call
-from service.rpc.errors import FailedCalls, refuse
+from service.rpc.errors import refuse
+from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 from service.rpc.status import STATUS_KEY
 from service.rpc.stream_lifetime import MALFORMED, Lifetime, OpenStreams, Requests
@@ -40,7 +41,7 @@ class CallEnvironment:
 
     authenticator: Authenticator
     limits: Limits
-    failed_calls: FailedCalls
+    failures: Failures
     telemetry: Telemetry
     session_grace_seconds: float
     log_calls: bool
@@ -138,7 +139,7 @@ class RunningCall:
             self._code = grpc.StatusCode.CANCELLED
             self._context.set_code(self._code)
             return False
-        answer = self._environment.failed_calls.answer(error, self._call())
+        answer = self._environment.failures.answer(error, self._call())
         self._reason = answer.reason
         self._code = _CODES[answer.status.code]
         self._context.set_code(self._code)

@@ -27,7 +27,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from service.config import Config
-from service.rpc.errors import FailedCalls
+from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 
 _NAME: Final = "durak"
@@ -117,7 +117,7 @@ class Telemetry:
                 traced.span.set_status(trace.StatusCode.ERROR)
             traced.span.end()
 
-    def observe(self, limits: Limits, failed_calls: FailedCalls) -> None:
+    def observe(self, limits: Limits, failures: Failures) -> None:
         """Report the calls that run, the watches that are open, and the calls that failed."""
         self.gauge(
             "durak.calls.running",
@@ -129,8 +129,13 @@ class Telemetry:
         )
         self._meter.create_observable_counter(
             "durak.calls.failed",
-            [lambda _: _by_reason(failed_calls.counts)],
+            [lambda _: _by(failures.calls, "reason")],
             description="Calls and session requests that failed, by the reason of the catalogue.",
+        )
+        self._meter.create_observable_counter(
+            "durak.work.failed",
+            [lambda _: _by(failures.work, "work")],
+            description="Server faults in background work.",
         )
 
     def gauge(self, name: str, read: Callable[[], int], description: str) -> None:
@@ -149,8 +154,8 @@ class Telemetry:
                 await asyncio.to_thread(provider.shutdown)
 
 
-def _by_reason(counts: Mapping[str, int]) -> list[Observation]:
-    return [Observation(count, {"reason": reason}) for reason, count in counts.items()]
+def _by(counts: Mapping[str, int], attribute: str) -> list[Observation]:
+    return [Observation(count, {attribute: name}) for name, count in counts.items()]
 
 
 def _observing(read: Callable[[], int]) -> Callable[[CallbackOptions], list[Observation]]:

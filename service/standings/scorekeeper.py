@@ -9,13 +9,10 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-import structlog
-
 from domain.rating import Rating, RatingSettings, SeatOccupant, has_lost, has_won, is_rated, rate
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.settings_pb2 import BotLevel
 from eventstore import EventStore
-from eventstore.errors import StoreError
 from eventstore.read_models.standings import (
     PlayerNumbers,
     SeatStanding,
@@ -24,7 +21,6 @@ from eventstore.read_models.standings import (
 )
 from service.config import Config
 
-_log = structlog.get_logger(__name__)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -38,13 +34,10 @@ class Scorekeeper:
         self._numbers = numbers_of(config)
 
     async def run(self) -> None:
-        """Count until cancelled. Failures of the store are logged; the next interval retries."""
+        """Count until cancelled. Raises StoreError."""
         settle = timedelta(seconds=self._config.standings_settle_seconds)
         while True:
-            try:
-                await self.count(datetime.now(UTC) - settle)
-            except StoreError as error:
-                _log.warning("standings not counted", error=type(error).__name__)
+            await self.count(datetime.now(UTC) - settle)
             await asyncio.sleep(self._config.standings_interval_seconds)
 
     async def count(self, until: datetime, *, wait: bool = False) -> int:

@@ -28,7 +28,7 @@ from durak.v1.table_pb2 import Phase
 from eventstore import EmbeddedPostgres, EventStore, migrate
 from service.config import Config
 from service.rpc.call import Call, Caller
-from service.rpc.errors import FailedCalls
+from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 from service.server import Engine, build_engine
 
@@ -49,7 +49,7 @@ async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
     await migrate(postgres.owner_dsn())
     config = Config(opening_balance_coins=1_000_000)
     async with await EventStore.open(postgres.app_dsn()) as store:
-        engine = build_engine(store, config, Limits(config), FailedCalls())
+        engine = build_engine(store, config, Limits(config), Failures())
         async with engine.running():
             await _round(engine, 1)  # warm up and open the accounts
             rates: dict[str, list[float]] = {kind: [] for kind in STAKES}

@@ -20,7 +20,7 @@ from service.config import Config
 from service.rpc.authentication import Authenticator
 from service.rpc.authorization import Access
 from service.rpc.call import Call, current_call
-from service.rpc.errors import FailedCalls
+from service.rpc.failures import Failures
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.status import STATUS_KEY
@@ -163,7 +163,7 @@ async def framed(
     interceptor = Interceptor(
         authenticator,
         Limits(config),
-        FailedCalls(),
+        Failures(),
         telemetry or Telemetry(None, None),
         session_grace_seconds=config.session_grace_seconds,
         log_calls=config.log_level == "debug",

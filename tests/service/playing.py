@@ -29,7 +29,7 @@ from eventstore import Limits as StoreLimits
 from service.config import Config
 from service.matches.servicer import add_to_server
 from service.rpc.authentication import Authenticator
-from service.rpc.errors import FailedCalls
+from service.rpc.failures import Failures
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.telemetry import open_telemetry
@@ -64,15 +64,15 @@ class Replica:
         self.store = store
         self.config = config
         self.limits = Limits(config)
-        failed_calls = FailedCalls()
-        self.engine = build_engine(store, config, self.limits, failed_calls, now_us)
+        failures = Failures()
+        self.engine = build_engine(store, config, self.limits, failures, now_us)
         authenticator = Authenticator(
             KEY, issuer="durak", audience="durak", leeway_seconds=5, cache_size=1000
         )
         self.interceptor = Interceptor(
             authenticator,
             self.limits,
-            failed_calls,
+            failures,
             open_telemetry(config),
             session_grace_seconds=config.session_grace_seconds,
         )

@@ -15,7 +15,7 @@ from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from durak.v1.rules_service_pb2_grpc import RulesServiceStub
 from service.config import Config
 from service.rpc.authentication import Authenticator
-from service.rpc.errors import FailedCalls
+from service.rpc.failures import Failures
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.status import STATUS_KEY
@@ -40,7 +40,7 @@ async def public_services(folder: Path, **settings: Any) -> AsyncIterator[aio.Ch
     interceptor = Interceptor(
         authenticator,
         Limits(config),
-        FailedCalls(),
+        Failures(),
         Telemetry(None, None),
         session_grace_seconds=config.session_grace_seconds,
         log_calls=False,

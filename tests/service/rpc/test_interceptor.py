@@ -168,7 +168,7 @@ async def test_an_exception_of_a_handler_is_answered_by_its_kind_and_reveals_not
     failures = [line for line in lines if line["log_level"] == "error"]
     assert len(failures) == (0 if reason == "STORE_UNAVAILABLE" else 3)
     assert all(line["exc_info"] is not None for line in failures)
-    assert frame.interceptor.failed_calls.counts[reason] == 3
+    assert frame.interceptor.failures.calls[reason] == 3
 
 
 async def test_refusals_are_logged_without_token_or_request(frame: Framed) -> None:
@@ -283,7 +283,7 @@ async def test_a_client_that_goes_away_while_it_is_sent_to_is_no_fault_of_ours(
         await frame.unary()("hello", metadata=frame.metadata())
     assert ended.value.code() is grpc.StatusCode.CANCELLED
     assert [line for line in lines if line["log_level"] == "error"] == []
-    assert not any(frame.interceptor.failed_calls.counts.values())
+    assert not any(frame.interceptor.failures.calls.values())
 
 
 async def test_a_client_that_goes_away_cancels_the_handler(frame: Framed) -> None:
@@ -291,7 +291,7 @@ async def test_a_client_that_goes_away_cancels_the_handler(frame: Framed) -> Non
     assert await watch.read() == "a"
     watch.cancel()
     await frame.interceptor.limits.idle()
-    assert not any(frame.interceptor.failed_calls.counts.values())
+    assert not any(frame.interceptor.failures.calls.values())
     assert frame.methods.ended == ["CancelledError"]
     assert frame.interceptor.streams.authenticated == set()
 

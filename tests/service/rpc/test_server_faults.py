@@ -74,7 +74,7 @@ async def test_an_exception_while_a_command_is_stored_is_INTERNAL(playing: Playi
     traces = [info_of(status).metadata["trace_id"] for status in (unary, by_session)]
     assert [line["trace_id"] for line in failures(lines)] == traces
     assert all(isinstance(line["exc_info"], ValueError) for line in failures(lines))
-    assert replica.interceptor.failed_calls.counts["INTERNAL"] == 2
+    assert replica.interceptor.failures.calls["INTERNAL"] == 2
     clock.is_broken = False
     again = await session.ask(take_seat=sit)  # the session goes on, and nothing was stored
     assert again.view.version == 2
@@ -100,5 +100,5 @@ async def test_a_statement_that_the_database_refuses_is_INTERNAL_on_every_kind_o
         ]
     traces = [info_of(status).metadata["trace_id"] for status in statuses]
     assert [line["trace_id"] for line in failures(lines)] == traces
-    assert replica.interceptor.failed_calls.counts["INTERNAL"] == 3
+    assert replica.interceptor.failures.calls["INTERNAL"] == 3
     await session.close()

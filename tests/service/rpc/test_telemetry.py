@@ -49,7 +49,7 @@ async def test_a_call_continues_the_trace_of_its_caller_and_is_measured(
 
     telemetry = open_telemetry(Config(otlp_endpoint=endpoint, trace_sample_ratio=0))
     async with framed(tmp_path, telemetry) as frame:
-        telemetry.observe(frame.interceptor.limits, frame.interceptor.failed_calls)
+        telemetry.observe(frame.interceptor.limits, frame.interceptor.failures)
         frame.methods.call = answer
         traced = (*frame.metadata(), ("traceparent", f"00-{TRACE}-{PARENT}-01"))
         await frame.unary()("fine", metadata=traced)

@@ -1,4 +1,4 @@
-"""Exceptions become refusals; faults of the server are INTERNAL or LOG_CORRUPT, and reported."""
+"""Failures of calls and of background work: the answer, the log line and the count."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from eventstore.errors import (
 )
 from service.rpc.call import Call, Caller
 from service.rpc.catalogue import CATALOGUE, reason_name
-from service.rpc.errors import FailedCalls, refuse, refused_by
+from service.rpc.errors import refuse, refused_by
+from service.rpc.failures import WORKS, Failures
 
 SECRET = "the ace of spades"
 STREAM = UUID(int=7)
@@ -69,9 +70,9 @@ def has_retry_info(status: Status) -> bool:
 def test_a_fault_of_the_server_carries_the_trace_id_and_no_retry(
     error: Exception, reason: str
 ) -> None:
-    failed_calls = FailedCalls()
+    failures = Failures()
     with capture_logs() as lines:
-        answer = failed_calls.answer(error, CALL)
+        answer = failures.answer(error, CALL)
     assert answer.reason == reason
     code = {"INTERNAL": grpc.StatusCode.INTERNAL, "LOG_CORRUPT": grpc.StatusCode.DATA_LOSS}[reason]
     assert answer.status.code == code.value[0]
@@ -83,16 +84,16 @@ def test_a_fault_of_the_server_carries_the_trace_id_and_no_retry(
     assert (line["log_level"], line["reason"]) == ("error", reason)
     assert line["exc_info"] is error
     assert (line["trace_id"], line["caller"]) == (TRACE, "ann")
-    assert {name for name, count in failed_calls.counts.items() if count} == {reason}
+    assert {name for name, count in failures.calls.items() if count} == {reason}
 
 
 @pytest.mark.parametrize(("error", "reason"), cases(REPEATABLE), ids=repr)
 def test_a_store_that_cannot_take_the_call_now_says_when_to_retry(
     error: Exception, reason: str
 ) -> None:
-    failed_calls = FailedCalls()
+    failures = Failures()
     with capture_logs() as lines:
-        answer = failed_calls.answer(error, CALL)
+        answer = failures.answer(error, CALL)
     assert answer.reason == reason
     assert has_retry_info(answer.status)
     assert "trace_id" not in info_of(answer.status).metadata
@@ -101,10 +102,10 @@ def test_a_store_that_cannot_take_the_call_now_says_when_to_retry(
 
 
 def test_a_log_that_a_handler_found_corrupt_is_reported_with_the_cause() -> None:
-    failed_calls = FailedCalls()
+    failures = Failures()
     found = refuse(reasons.ERROR_REASON_LOG_CORRUPT, match_id="m")
     with capture_logs() as lines:
-        answer = failed_calls.answer(found, CALL)
+        answer = failures.answer(found, CALL)
     assert dict(info_of(answer.status).metadata) == {"match_id": "m", "trace_id": TRACE}
     [line] = lines
     assert line["log_level"] == "error"
@@ -117,13 +118,36 @@ def test_a_refusal_is_answered_as_it_was_raised() -> None:
 
 
 def test_every_reason_is_counted_from_the_start() -> None:
-    assert dict(FailedCalls().counts) == {reason_name(reason): 0 for reason in CATALOGUE}
+    assert dict(Failures().calls) == {reason_name(reason): 0 for reason in CATALOGUE}
 
 
 def test_failed_calls_are_counted_by_reason() -> None:
-    failed_calls = FailedCalls()
+    failures = Failures()
     for _ in range(2):
-        failed_calls.answer(ValueError(SECRET), CALL)
-    failed_calls.answer(refuse(reasons.ERROR_REASON_NOT_YOUR_TURN), CALL)
-    counted = {name: count for name, count in failed_calls.counts.items() if count}
+        failures.answer(ValueError(SECRET), CALL)
+    failures.answer(refuse(reasons.ERROR_REASON_NOT_YOUR_TURN), CALL)
+    counted = {name: count for name, count in failures.calls.items() if count}
     assert counted == {"INTERNAL": 2, "NOT_YOUR_TURN": 1}
+
+
+@pytest.mark.parametrize("error", [error for error, _ in cases(FAULTS)], ids=repr)
+def test_a_fault_in_background_work_is_logged_with_its_traceback_and_counted(
+    error: Exception,
+) -> None:
+    failures = Failures()
+    with capture_logs() as lines:
+        failures.report("clock", error, match_id="m")
+    [line] = lines
+    assert (line["log_level"], line["work"], line["match_id"]) == ("error", "clock", "m")
+    assert line["exc_info"] is error
+    assert dict(failures.work) == dict.fromkeys(WORKS, 0) | {"clock": 1}
+    assert not any(failures.calls.values())
+
+
+@pytest.mark.parametrize("error", [error for error, _ in cases(REPEATABLE)], ids=repr)
+def test_background_work_that_the_store_delays_is_no_fault(error: Exception) -> None:
+    failures = Failures()
+    with capture_logs() as lines:
+        failures.report("standings", error)
+    assert [line["log_level"] for line in lines] == ["warning"]
+    assert not any(failures.work.values())

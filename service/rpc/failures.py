@@ -1,0 +1,87 @@
+"""Failures of calls and of background work: reported to the operator, and answered to callers."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, Literal, NamedTuple, get_args
+
+import structlog
+from google.rpc.status_pb2 import Status
+
+from domain.match.refusal import Refusal
+from service.rpc.call import Call
+from service.rpc.catalogue import CATALOGUE, FLOODS, SERVER_FAULTS, reason_name
+from service.rpc.errors import refused_by
+from service.rpc.status import status_of
+
+Work = Literal["bots", "checkpoints", "clock", "readiness", "standings", "tail"]
+"""The kinds of background work, which no call waits for."""
+WORKS: Final[tuple[Work, ...]] = get_args(Work)
+
+_log = structlog.get_logger(__name__)
+
+
+class Answer(NamedTuple):
+    """The answer to a failed call: the status for the caller, and the name of its reason."""
+
+    status: Status
+    reason: str
+
+
+class Failures:
+    """Reports failures to the operator: a log line and a count for each.
+
+    Unary calls, streams, and the commands and watches of sessions all pass `answer`.
+    """
+
+    def __init__(self) -> None:
+        self._calls = {reason_name(reason): 0 for reason in CATALOGUE}
+        self._work: dict[str, int] = dict.fromkeys(WORKS, 0)
+
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """The number of failed calls by the name of the reason. Every reason is there."""
+        return self._calls
+
+    @property
+    def work(self) -> Mapping[str, int]:
+        """The number of server faults in background work by its kind. Every kind is there."""
+        return self._work
+
+    def answer(self, error: Exception, call: Call) -> Answer:
+        """Return the answer to a call that raised `error`. Logs and counts it."""
+        refused = refused_by(error)
+        refusal = refused.refusal
+        if refusal.reason in SERVER_FAULTS:
+            trace = {"trace_id": call.trace_id.hex()}
+            refusal = replace(refusal, metadata={**refusal.metadata, **trace})
+        reason = reason_name(refusal.reason)
+        self._calls[reason] += 1
+        _log_failed_call(error, refusal, call)
+        return Answer(status_of(refusal, call.language, refused.retry_after_seconds), reason)
+
+    def report(self, work: Work, error: Exception, **facts: str) -> None:
+        """Log that background work failed, and count it if the fault is the server's.
+
+        A store that is away, or a lost race, is no fault: the work is repeated later.
+        """
+        if refused_by(error).refusal.reason in SERVER_FAULTS:
+            self._work[work] += 1
+            _log.error("work failed", work=work, exc_info=error, **facts)
+        else:
+            _log.warning("work delayed", work=work, error=repr(error), **facts)
+
+
+def _log_failed_call(error: Exception, refusal: Refusal, call: Call) -> None:
+    facts = {
+        "method": call.method,
+        "reason": reason_name(refusal.reason),
+        "clause": refusal.clause,
+        "caller": call.caller.subject,
+        "trace_id": call.trace_id.hex(),
+    }
+    if refusal.reason in SERVER_FAULTS:
+        _log.error("call failed", exc_info=error, **facts)
+    elif refusal.reason in FLOODS:
+        _log.debug("call refused", **facts)
+    else:
+        _log.info("call refused", **facts)

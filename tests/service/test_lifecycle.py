@@ -1,0 +1,45 @@
+"""Background loops run during their block, and start again after a failure."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from eventstore.errors import StoreUnavailable
+from service.lifecycle import background
+from service.rpc.failures import Failures
+
+DEADLINE_S = 20.0
+
+
+@pytest.mark.parametrize(
+    ("error", "level", "count"),
+    [(ValueError("a bug"), "error", 1), (StoreUnavailable("away"), "warning", 0)],
+    ids=repr,
+)
+async def test_a_loop_that_fails_is_reported_and_starts_again(
+    error: Exception, level: str, count: int
+) -> None:
+    failures = Failures()
+    runs = 0
+    started_again, stopped = asyncio.Event(), asyncio.Event()
+
+    async def loop() -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 1:
+            raise error
+        started_again.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    with capture_logs() as lines:
+        async with background(loop, "standings", failures), asyncio.timeout(DEADLINE_S):
+            await started_again.wait()
+    assert stopped.is_set()
+    assert [line["log_level"] for line in lines] == [level]
+    assert failures.work["standings"] == count

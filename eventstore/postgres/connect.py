@@ -45,7 +45,10 @@ def _server_settings(limits: Limits, *, for_appends: bool = False) -> dict[str, 
 
 
 async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Connection:
-    """Open one connection. Raises StoreMisconfigured if `dsn` is not valid."""
+    """Open one connection.
+
+    Raises StoreMisconfigured if `dsn` is not valid, or if the server lacks the service's role.
+    """
     try:
         return await asyncpg.connect(
             dsn,
@@ -55,3 +58,5 @@ async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Con
         )
     except asyncpg.ClientConfigurationError as error:
         raise StoreMisconfigured(f"the database address is not valid: {error}") from error
+    except asyncpg.InvalidParameterValueError as error:
+        raise StoreMisconfigured(f"{error}: run `durak migrate`") from error

@@ -77,3 +77,9 @@ async def test_the_store_refuses_a_database_without_migrations(empty: Database) 
     await migrate(empty.owner_dsn, [])
     with pytest.raises(StoreMisconfigured, match="0001 log"):
         await EventStore.open(empty.app_dsn)
+
+
+async def test_the_store_refuses_a_server_without_its_role(own_postgres: EmbeddedPostgres) -> None:
+    await execute(own_postgres.owner_dsn(), "DROP OWNED BY durak_app", "DROP ROLE durak_app")
+    with pytest.raises(StoreMisconfigured, match="run `durak migrate`"):
+        await EventStore.open(own_postgres.owner_dsn())

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -128,6 +130,7 @@ def durak() -> None:
 
 def main() -> None:
     """Run the command line. Expected errors become messages and an exit code."""
+    _repair_streams()
     if sys.argv[1:2] != ["serve"]:  # logs of gRPC are for operators
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
@@ -141,6 +144,18 @@ def main() -> None:
             click.echo(f"durak: {message}", err=True)
         _flush()
         sys.exit(code)
+
+
+def _repair_streams() -> None:
+    """Replace closed standard streams, and characters that the output encoding does not have."""
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open()  # noqa: SIM115 - open until the process ends
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - as above
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _wants_traceback() -> bool:

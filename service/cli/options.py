@@ -42,6 +42,12 @@ def with_options(*options: Option[Any]) -> Callable[[Command], Command]:
     return decorate
 
 
+def _check_certificate(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    if file is not None and b"-----BEGIN CERTIFICATE-----" not in file.read_bytes():
+        raise click.BadParameter(f"{file} has no certificate in PEM format")
+    return file
+
+
 SERVER: Final = click.option(
     "--server",
     metavar="HOST:PORT",
@@ -52,6 +58,7 @@ CERTIFICATE: Final = click.option(
     "--ca",
     "certificate",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    callback=_check_certificate,
     help="PEM file of the certificate authorities to trust. Turns on TLS.",
 )
 TOKEN: Final = click.option(

@@ -39,7 +39,7 @@ def print_fields(console: Console, fields: Sequence[str]) -> None:
         console.print("  ".join(fields))
         return
     for row in wrap_fields(fields, console.width, separator="  ", indent="    "):
-        console.print(row)
+        console.print(row.rstrip())
 
 
 def print_item(console: Console, bullet: str, text: str) -> None:

@@ -36,10 +36,12 @@ def _player_id(name: str) -> str:
         player_id = quote(name, safe="@:+")
     except UnicodeEncodeError as error:
         raise click.BadParameter("the name is not valid UTF-8") from error
+    if not player_id:
+        raise click.BadParameter("the name is empty")
     if not SUBJECT.fullmatch(player_id):
         raise click.BadParameter(
-            f"the name has {len(player_id)} characters as a percent-encoded id, and must have 1 to "
-            "255: each Cyrillic or Greek letter counts as 6, so at most 42 of them fit"
+            f"the name is too long: as a percent-encoded id it has {len(player_id)} characters, at "
+            "most 255 are allowed. A Cyrillic or Greek letter counts as 6, so 42 of them fit"
         )
     return player_id
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import terminal
 from tests.terminal import COMMAND, SECONDS
 
 FULL = Path("/dev/full")  # a device that is always full
@@ -46,3 +47,37 @@ def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     folder = in_the_way / "data"
     code, said = durak("token", "anna", "--data-dir", str(folder))
     assert (code, said) == (1, f"durak: {folder}: Not a directory\n")
+
+
+def test_a_folder_without_a_database_is_named(tmp_path: Path) -> None:
+    code, said = durak("matches", "--data-dir", str(tmp_path))
+    assert code == 1
+    assert said.startswith(f"durak: no database in {tmp_path}: ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_closed_streams_are_no_error(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    assert durak("key", "new", "durak.example/log", "--file", str(key)) == (0, "")
+    script = f'exec "$0" "$@" key public --file {key} <&- >&-'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, *COMMAND], stderr=subprocess.PIPE, timeout=SECONDS, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_unexpected_error_has_a_traceback_only_if_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("service.checkpoints.signing_keys.read", fail)
+    done = terminal.durak("key", "public", environment={})
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "durak: unexpected error: RuntimeError: a bug",
+        "durak: this is a bug in durak; set DURAK_TRACEBACK=1 for a traceback",
+    ]
+    with pytest.raises(RuntimeError):
+        terminal.durak("key", "public", environment={"DURAK_TRACEBACK": "1"})

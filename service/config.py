@@ -55,6 +55,8 @@ class Config(BaseSettings):
     id."""
     token_jwks_timeout_seconds: Seconds = 5.0
     """Timeout for reading the keys."""
+    token_jwks_stale_seconds_max: Seconds = 86_400.0
+    """Age of the keys at which tokens are refused, if the keys could not be read since."""
     token_leeway_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
     """Accepted difference between the clocks of the issuer and the service."""
     token_cache_size_max: Count = 20_000

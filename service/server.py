@@ -195,6 +195,9 @@ async def running(config: Config) -> AsyncIterator[Running]:
         await stack.enter_async_context(
             readiness(store, postgres, health, interval_seconds, failures)
         )
+        if isinstance(keys, KeySet):
+            keys.listeners.append(interceptor.end_revoked)
+            await stack.enter_async_context(background(keys.keep_fresh, "token keys", failures))
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)
 
@@ -268,6 +271,7 @@ async def _keys(config: Config) -> KeySource:
         refresh_seconds=config.token_jwks_refresh_seconds,
         retry_seconds=config.token_jwks_retry_seconds,
         timeout_seconds=config.token_jwks_timeout_seconds,
+        stale_seconds=config.token_jwks_stale_seconds_max,
     )
     await keys.load()
     return keys

@@ -3,6 +3,7 @@
 import math
 import re
 import time
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
@@ -12,7 +13,7 @@ from jwt.types import Options
 
 from durak.v1 import errors_pb2 as reasons
 from service.rpc.authorization import ROLES
-from service.rpc.call import Caller
+from service.rpc.call import Caller, Credential
 from service.rpc.errors import refuse
 
 ALGORITHMS: Final = frozenset({"EdDSA", "ES256", "RS256"})
@@ -23,6 +24,13 @@ SUBJECT: Final = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 """A `sub`: up to 255 ASCII characters (OpenID Connect Core 1.0, section 2), without spaces."""
 NAME_CHARS_MAX: Final = 64
 ROLES_MAX: Final = 64
+COMBINING_MARKS_MAX: Final = 2
+"""Maximum number of combining marks on one letter of a name. Vietnamese and Greek need two."""
+
+_MARKS: Final = frozenset({"Mn", "Me"})
+_INVISIBLE: Final = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u034f\ufe0e\ufe0f")
+"""Printable characters without a visible form: Hangul fillers, Khmer inherent vowels, the braille
+blank, the grapheme joiner and variation selectors."""
 
 _SCHEME = "bearer "
 _USUAL_SCHEME = "Bearer "
@@ -47,8 +55,18 @@ class VerifyingKey(Protocol):
 class KeySource(Protocol):
     """A source of verifying keys (service/rpc/token_keys.py)."""
 
+    @property
+    def is_trusted(self) -> bool:
+        """False if the keys could not be refreshed for too long."""
+
     async def find(self, key_id: str | None) -> VerifyingKey | None:
-        """Return the key with this `kid`. Without one, return the only key. None: no such key."""
+        """Return the key with this `kid`. Without one, return the only key. None: no such key.
+
+        May read the keys again.
+        """
+
+    def lookup(self, key_id: str | None) -> VerifyingKey | None:
+        """Return what `find` returns, from the keys that are known now."""
 
 
 class Authenticator:
@@ -77,12 +95,17 @@ class Authenticator:
         self._verified: OrderedDict[str, Caller] = OrderedDict()
 
     async def authenticate(self, metadata: Mapping[str, str | bytes]) -> Caller:
-        """Return the caller. Raises Refused TOKEN_MISSING, TOKEN_INVALID or TOKEN_EXPIRED."""
+        """Return the caller.
+
+        Raises Refused TOKEN_MISSING, TOKEN_INVALID, TOKEN_EXPIRED or TOKEN_KEYS_STALE.
+        """
         header = metadata.get("authorization")
         if not header:
             raise refuse(reasons.ERROR_REASON_TOKEN_MISSING)
         if not isinstance(header, str):
             raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
+        if not self._keys.is_trusted:
+            raise refuse(reasons.ERROR_REASON_TOKEN_KEYS_STALE)
         caller = self._verified.get(header)
         if caller is None:
             caller = await self._verify(header)
@@ -90,6 +113,17 @@ class Authenticator:
             self._verified.pop(header, None)
             raise refuse(reasons.ERROR_REASON_TOKEN_EXPIRED)
         return caller
+
+    def vouches_for(self, caller: Caller) -> bool:
+        """Return whether the key that signed the caller's token is still in the key set."""
+        credential = caller.credential
+        return credential is not None and self._keys.lookup(credential.key_id) == credential.key
+
+    def forget_revoked(self) -> None:
+        """Remove cached tokens whose key has left the key set. Call it after the keys changed."""
+        for header, caller in tuple(self._verified.items()):
+            if not self.vouches_for(caller):
+                del self._verified[header]
 
     async def _verify(self, header: str) -> Caller:
         if header[: len(_SCHEME)].lower() != _SCHEME or len(header) > TOKEN_CHARS_MAX:
@@ -102,10 +136,11 @@ class Authenticator:
         caller = self._verified.get(usual)
         if caller is not None:
             return caller
-        key = await self._keys.find(_key_id(token))
+        key_id = _key_id(token)
+        key = await self._keys.find(key_id)
         if key is None:
             raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
-        caller = _caller(self._claims(token, key))
+        caller = _caller(self._claims(token, key), Credential(key_id, key))
         while len(self._verified) >= self._cache_size:
             self._verified.popitem(last=False)
         self._verified[usual] = caller
@@ -140,7 +175,7 @@ def _key_id(token: str) -> str | None:
     return key_id
 
 
-def _caller(claims: Mapping[str, object]) -> Caller:
+def _caller(claims: Mapping[str, object], credential: Credential) -> Caller:
     """Return the caller that verified claims identify."""
     subject, expires_at, roles = claims["sub"], claims["exp"], claims.get("roles", [])
     if not isinstance(subject, str) or not SUBJECT.fullmatch(subject):
@@ -162,13 +197,24 @@ def _caller(claims: Mapping[str, object]) -> Caller:
         name=_display_name(claims.get("name")) or subject[:NAME_CHARS_MAX],
         roles=ROLES.intersection(roles),
         expires_at=float(expires_at),
+        credential=credential,
     )
 
 
 def _display_name(name: object) -> str:
-    """Return a name that is safe to display: no control characters, no change of text direction."""
+    """Return a name that is safe to display, in Unicode's composed form (NFC).
+
+    It has no control characters, no invisible letters, no change of text direction, and at most
+    two combining marks on a letter. Empty if nothing visible is left.
+    """
     if not isinstance(name, str):
         return ""
-    return "".join(character for character in name if character.isprintable())[
-        :NAME_CHARS_MAX
-    ].strip()
+    shown: list[str] = []
+    marks = 0
+    for character in unicodedata.normalize("NFC", name[:NAME_CHARS_MAX]):
+        if not character.isprintable() or character in _INVISIBLE:
+            continue
+        marks = marks + 1 if unicodedata.category(character) in _MARKS else 0
+        if marks <= COMBINING_MARKS_MAX and (shown or not marks):
+            shown.append(character)
+    return "".join(shown).strip()

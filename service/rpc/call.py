@@ -1,7 +1,7 @@
 """The running call: its caller, language, trace and method."""
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from grpc import aio
@@ -10,18 +10,27 @@ Context = aio.ServicerContext[Any, Any]
 """The context that gRPC passes to every method of a servicer."""
 
 
+class Credential(NamedTuple):
+    """What vouches for a caller: the verifying key, and the `kid` by which their token names it."""
+
+    key_id: str | None
+    key: object
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller of a method, as their token identifies them.
 
     `subject` is the token's `sub` (the player id), `name` the display name, `roles` the roles that
-    this service knows, `expires_at` the end of the token in seconds since the epoch.
+    this service knows, `expires_at` the end of the token in seconds since the epoch. `credential`
+    is None for callers without a token.
     """
 
     subject: str
     name: str
     roles: frozenset[str]
     expires_at: float
+    credential: Credential | None = field(default=None, compare=False, repr=False)
 
 
 NOBODY = Caller(subject="", name="", roles=frozenset(), expires_at=float("inf"))

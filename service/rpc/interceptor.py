@@ -71,6 +71,12 @@ class Interceptor(aio.ServerInterceptor):
         self._environment.is_draining = True
         self.streams.end_authenticated()
 
+    def end_revoked(self) -> None:
+        """Stop accepting tokens whose key has left the key set, and end their streams."""
+        authenticator = self._environment.authenticator
+        authenticator.forget_revoked()
+        self.streams.end_revoked(authenticator.vouches_for)
+
     def end_public_streams(self) -> None:
         """End the streams that `drain` leaves open, so that health watchers see the change."""
         self.streams.end_public()

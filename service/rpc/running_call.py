@@ -94,12 +94,15 @@ class RunningCall:
         Raises Refused if the caller may not call, or the request is not a message.
         """
         environment, method = self._environment, self._method
-        metadata: dict[str, str | bytes] = dict(call_metadata.get())
+        pairs = call_metadata.get()
+        metadata: dict[str, str | bytes] = dict(pairs)
         self._language = _language(metadata)
         self._traced = environment.telemetry.begin(method.name, metadata)
         if not method.access.public:
             if environment.is_draining:
                 raise refuse(reasons.ERROR_REASON_DRAINING)
+            if len(metadata) != len(pairs) and sum(key == "authorization" for key, _ in pairs) > 1:
+                raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
             self._caller = await environment.authenticator.authenticate(metadata)
             authorise(self._caller, method.access)
         self._count_in(environment.limits, self._caller)
@@ -118,6 +121,7 @@ class RunningCall:
                 self._caller.expires_at - time.time(),
                 grace_seconds=self._environment.session_grace_seconds if requests else 0.0,
                 requests=requests,
+                caller=self._caller,
             )
             streams.authenticated.add(self._lifetime)
         return self._lifetime

@@ -1,12 +1,13 @@
 """The lifetime of a stream: until its handler ends, its token expires, or the service stops."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Self
 
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.errors_pb2 import ErrorReason
+from service.rpc.call import NOBODY, Caller
 from service.rpc.errors import refuse
 
 MALFORMED = object()
@@ -71,8 +72,10 @@ class Lifetime:
         *,
         grace_seconds: float = 0.0,
         requests: Requests | None = None,
+        caller: Caller = NOBODY,
     ) -> None:
         """End after `seconds`, the time until the token expires. None is no end."""
+        self.caller = caller
         self._seconds = seconds
         self._grace_seconds = grace_seconds
         self._requests = requests
@@ -131,6 +134,12 @@ class OpenStreams:
     def end_authenticated(self) -> None:
         """End the streams of callers with a token, with DRAINING."""
         _end_all(self.authenticated)
+
+    def end_revoked(self, is_valid: Callable[[Caller], bool]) -> None:
+        """End the streams of callers whose tokens are no longer valid, with TOKEN_INVALID."""
+        for lifetime in tuple(self.authenticated):
+            if not is_valid(lifetime.caller):
+                lifetime.end(reasons.ERROR_REASON_TOKEN_INVALID)
 
     def end_public(self) -> None:
         """End the public streams (health, reflection), with DRAINING."""

@@ -13,7 +13,7 @@ import stat
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -50,35 +50,51 @@ class PublicKey:
 class KeySet:
     """A JWKS at a path or an https or http URL, kept fresh.
 
-    It is read again in the background when it is older than `refresh_seconds`. It is read again
-    immediately for an unknown key id, but no more often than every `retry_seconds`. If that fails,
-    the current keys stay in use.
+    `keep_fresh` reads it again every `refresh_seconds`. It is read again immediately for an unknown
+    key id, but no more often than every `retry_seconds`. If that fails, the current keys stay in
+    use until they are `stale_seconds` old. `listeners` are called when the keys have changed.
     """
 
     def __init__(
-        self, location: str, *, refresh_seconds: float, retry_seconds: float, timeout_seconds: float
+        self,
+        location: str,
+        *,
+        refresh_seconds: float,
+        retry_seconds: float,
+        timeout_seconds: float,
+        stale_seconds: float,
     ) -> None:
         self._location = location
         self._refresh_seconds = refresh_seconds
         self._retry_seconds = retry_seconds
         self._timeout_seconds = timeout_seconds
+        self._stale_seconds = stale_seconds
+        self.listeners: list[Callable[[], None]] = []
         self._keys: Mapping[str | None, PublicKey] = {}
         self._read_at = float("-inf")
         self._tried_at = float("-inf")
         self._reading: asyncio.Task[None] | None = None
 
+    @property
+    def is_trusted(self) -> bool:
+        """False if the keys are older than `stale_seconds`."""
+        return time.monotonic() - self._read_at <= self._stale_seconds
+
     async def find(self, key_id: str | None) -> PublicKey | None:
         """Return the key with this id. Without an id, return the only key. None: no such key."""
-        now = time.monotonic()
-        found = self._lookup(key_id)
+        found = self.lookup(key_id)
         if found is not None:
-            if now - max(self._read_at, self._tried_at) >= self._refresh_seconds:
-                _ = self._start_reading()  # no caller waits for it; `_reading` holds it
             return found
-        if self._reading is None and now - self._tried_at < self._retry_seconds:
+        if self._reading is None and time.monotonic() - self._tried_at < self._retry_seconds:
             return None
         await asyncio.shield(self._start_reading())
-        return self._lookup(key_id)
+        return self.lookup(key_id)
+
+    async def keep_fresh(self) -> None:
+        """Read the keys every `refresh_seconds`, without end."""
+        while True:
+            await asyncio.sleep(self._refresh_seconds)
+            await asyncio.shield(self._start_reading())
 
     async def load(self) -> None:
         """Read the keys now. Raises KeySetError."""
@@ -90,10 +106,19 @@ class KeySet:
             )
         except (OSError, TimeoutError, http.client.HTTPException) as error:
             raise KeySetError(f"the keys at {self._location} cannot be read: {error}") from error
-        self._keys = parse_key_set(content)
+        keys = parse_key_set(content)
+        if not keys and self._read_at == float("-inf"):
+            raise KeySetError(f"the key set at {self._location} has no key")
+        has_changed = keys != self._keys
+        self._keys = keys
         self._read_at = time.monotonic()
+        if has_changed:
+            _log.info("token keys changed", key_ids=sorted(str(key_id) for key_id in keys))
+            for listener in self.listeners:
+                listener()
 
-    def _lookup(self, key_id: str | None) -> PublicKey | None:
+    def lookup(self, key_id: str | None) -> PublicKey | None:
+        """Return the key with this id, or without an id the only key, from the last read."""
         if key_id is None and len(self._keys) == 1:
             return next(iter(self._keys.values()))
         return self._keys.get(key_id)
@@ -108,7 +133,7 @@ class KeySet:
         try:
             await self.load()
         except KeySetError as error:
-            _log.warning("token keys not reloaded", error=str(error))
+            _log.warning("token keys not reloaded", error=str(error), trusted=self.is_trusted)
         finally:
             self._reading = None
 
@@ -135,7 +160,16 @@ class DevelopmentKey:
             raise KeySetError(f"{path} is not an Ed25519 key")
         return cls(private_key)
 
+    @property
+    def is_trusted(self) -> bool:
+        """Always True: the key is in memory."""
+        return True
+
     async def find(self, key_id: str | None) -> PublicKey | None:
+        """Return the key, if the token names it or names none."""
+        return self.lookup(key_id)
+
+    def lookup(self, key_id: str | None) -> PublicKey | None:
         """Return the key, if the token names it or names none."""
         if key_id in {None, DEVELOPMENT_KEY_ID}:
             return PublicKey("EdDSA", self.private_key.public_key())
@@ -169,9 +203,10 @@ class DevelopmentKey:
 
 
 def parse_key_set(content: bytes) -> dict[str | None, PublicKey]:
-    """Return the usable keys of a JWKS by id. Raises KeySetError if there is none.
+    """Return the usable keys of a JWKS by id. Raises KeySetError if it has keys, but none usable.
 
-    Ignored are keys for encryption, secrets (`oct`), other curves and short RSA keys.
+    Ignored are keys for encryption, secrets (`oct`), other curves and short RSA keys. An issuer
+    revokes all keys with an empty set.
     """
     try:
         entries = json.loads(content)["keys"]
@@ -182,7 +217,7 @@ def parse_key_set(content: bytes) -> dict[str | None, PublicKey]:
         if isinstance(entry, dict) and (key := _public_key(entry)) is not None:
             key_id = entry.get("kid")
             keys[key_id if isinstance(key_id, str) else None] = key
-    if not keys:
+    if not keys and entries != []:
         raise KeySetError("the key set has no key for EdDSA (Ed25519), ES256 or RS256")
     return keys
 

@@ -17,12 +17,13 @@ from google.rpc.status_pb2 import Status
 from grpc import aio
 
 from service.config import Config
-from service.rpc.authentication import Authenticator
+from service.rpc.authentication import Authenticator, KeySource
 from service.rpc.authorization import Access
 from service.rpc.call import Call, current_call
 from service.rpc.failures import Failures
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
+from service.rpc.port import channel_options
 from service.rpc.status import STATUS_KEY
 from service.rpc.telemetry import Telemetry
 from service.rpc.token_keys import DevelopmentKey
@@ -149,12 +150,15 @@ def _text(message: bytes) -> str:
 
 @asynccontextmanager
 async def framed(
-    folder: Path, telemetry: Telemetry | None = None, **settings: Any
+    folder: Path,
+    telemetry: Telemetry | None = None,
+    keys: KeySource | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Framed]:
     config = Config(data_dir=folder, **settings)
     key = DevelopmentKey.in_folder(folder)
     authenticator = Authenticator(
-        key,
+        keys or key,
         issuer=config.token_issuer,
         audience=config.token_audience,
         leeway_seconds=0,
@@ -170,8 +174,7 @@ async def framed(
         access=ACCESS,
     )
     methods = Methods()
-    options = [("grpc.max_receive_message_length", config.receive_bytes_max)]
-    server = aio.server(interceptors=[interceptor], options=options)
+    server = aio.server(interceptors=[interceptor], options=channel_options(config))
     server.add_generic_rpc_handlers((_handlers(methods),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

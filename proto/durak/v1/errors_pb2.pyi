@@ -244,6 +244,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: a fault of the server. A command may have been stored nevertheless: GetMatch shows it. Metadata `trace_id`:
     32 hexadecimal digits. Action: do not retry; report the trace id to the operator. INTERNAL.
     """
+    ERROR_REASON_TOKEN_KEYS_STALE: _ErrorReason.ValueType  # 84
+    """Cause: the server could not read the issuer's keys for too long, so it accepts no token. Detail RetryInfo. Action:
+    wait as RetryInfo says, then repeat the same request. UNAVAILABLE.
+    """
     ERROR_REASON_MATCH_NOT_DEALT: _ErrorReason.ValueType  # 90
     """Audits.
 
@@ -533,6 +537,10 @@ lost. UNAVAILABLE.
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 83
 """Cause: a fault of the server. A command may have been stored nevertheless: GetMatch shows it. Metadata `trace_id`:
 32 hexadecimal digits. Action: do not retry; report the trace id to the operator. INTERNAL.
+"""
+ERROR_REASON_TOKEN_KEYS_STALE: ErrorReason.ValueType  # 84
+"""Cause: the server could not read the issuer's keys for too long, so it accepts no token. Detail RetryInfo. Action:
+wait as RetryInfo says, then repeat the same request. UNAVAILABLE.
 """
 ERROR_REASON_MATCH_NOT_DEALT: ErrorReason.ValueType  # 90
 """Audits.

@@ -70,7 +70,9 @@ async def keys(
     entries = [jwk(key.public_key(), key_id) for key_id, key in pairs.items()]
     secret = {"kty": "oct", "kid": "secret", "k": base64url(b"s" * 32).decode()}
     path.write_text(json.dumps({"keys": [*entries, secret]}))
-    key_set = KeySet(str(path), refresh_seconds=300, retry_seconds=30, timeout_seconds=5)
+    key_set = KeySet(
+        str(path), refresh_seconds=300, retry_seconds=30, timeout_seconds=5, stale_seconds=600
+    )
     await key_set.load()
     return key_set
 
@@ -222,7 +224,13 @@ async def test_a_huge_token(
 @example("Bearer " + base64url(b"[" * 4_000).decode() + "..")
 @example("Bearer " + base64url(b'{"alg":[],"kid":{}}').decode() + ".e30.")
 async def test_random_headers(header: str) -> None:
-    key_set = KeySet("/nowhere", refresh_seconds=300, retry_seconds=30, timeout_seconds=5)
+    key_set = KeySet(
+        "/nowhere",
+        refresh_seconds=300,
+        retry_seconds=30,
+        timeout_seconds=5,
+        stale_seconds=float("inf"),
+    )
     authenticator = authenticator_for(key_set)
     for value in (header, f"Bearer {header}"):
         assert await refusal_of(authenticator, {"authorization": value}) in {MISSING, INVALID}
@@ -271,6 +279,15 @@ async def test_one_token_has_one_place_in_the_cache_however_it_is_written(
         ("\x00\n\u202e", "ann"),
         ("A\u202enn\x1b[31m", "Ann[31m"),
         ("x" * 100, "x" * 64),
+        # T17: nothing visible is left of the first ones.
+        ("\u3164", "ann"),
+        ("\u3164\u115f\u1160\uffa0\u2800\u17b4\u17b5", "ann"),
+        ("\u200b\u200d\u2060\ufeff\u00ad", "ann"),
+        ("\u0301\u0301", "ann"),
+        ("Bob\u3164", "Bob"),
+        ("\ufe0fB\u034fob", "Bob"),
+        ("A\u0301" + "\u0316" * 30, "\u00c1\u0316\u0316"),
+        ("\u0391\u0301", "\u0386"),
     ],
 )
 async def test_names_are_safe_to_show(
@@ -278,6 +295,44 @@ async def test_names_are_safe_to_show(
 ) -> None:
     caller = await authenticator.authenticate(metadata(sign(ed_key, "EdDSA", "ed", name=name)))
     assert caller.name == shown
+
+
+async def test_T09_cached_tokens_of_a_key_that_left_the_key_set_are_refused(
+    tmp_path: Path, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    path = tmp_path / "jwks.json"
+    other = ed25519.Ed25519PrivateKey.generate()
+    entries = [jwk(ed_key.public_key(), "old"), jwk(other.public_key(), "new")]
+    path.write_text(json.dumps({"keys": entries}))
+    key_set = KeySet(
+        str(path), refresh_seconds=300, retry_seconds=300, timeout_seconds=5, stale_seconds=600
+    )
+    await key_set.load()
+    authenticator = authenticator_for(key_set)
+    key_set.listeners.append(authenticator.forget_revoked)
+    old, new = sign(ed_key, "EdDSA", "old"), sign(other, "EdDSA", "new")
+    caller = await authenticator.authenticate(metadata(old))
+    kept = await authenticator.authenticate(metadata(new))
+    path.write_text(json.dumps({"keys": entries[1:]}))
+    await key_set.load()
+    assert await refusal_of(authenticator, metadata(old)) == INVALID
+    another = sign(ed_key, "EdDSA", "old", sub="bob")
+    assert await refusal_of(authenticator, metadata(another)) == INVALID
+    assert not authenticator.vouches_for(caller)
+    assert await authenticator.authenticate(metadata(new)) is kept
+
+
+async def test_T09_no_token_is_accepted_with_keys_that_are_too_old(
+    tmp_path: Path, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    path = tmp_path / "jwks.json"
+    path.write_text(json.dumps({"keys": [jwk(ed_key.public_key(), "ed")]}))
+    key_set = KeySet(
+        str(path), refresh_seconds=300, retry_seconds=300, timeout_seconds=5, stale_seconds=-1
+    )
+    await key_set.load()
+    refused = await refusal_of(authenticator_for(key_set), metadata(sign(ed_key, "EdDSA", "ed")))
+    assert refused == reasons.ERROR_REASON_TOKEN_KEYS_STALE
 
 
 def test_keys_that_are_not_for_us_are_passed_over() -> None:
@@ -299,7 +354,9 @@ async def test_a_token_without_key_id_is_for_the_only_key(tmp_path: Path) -> Non
     key = ed25519.Ed25519PrivateKey.generate()
     path = tmp_path / "jwks.json"
     path.write_text(json.dumps({"keys": [jwk(key.public_key())]}))
-    key_set = KeySet(str(path), refresh_seconds=300, retry_seconds=30, timeout_seconds=5)
+    key_set = KeySet(
+        str(path), refresh_seconds=300, retry_seconds=30, timeout_seconds=5, stale_seconds=600
+    )
     await key_set.load()
     token = jwt.encode(claims(), key, algorithm="EdDSA")
     assert (await authenticator_for(key_set).authenticate(metadata(token))).subject == "ann"

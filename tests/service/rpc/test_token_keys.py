@@ -8,7 +8,7 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -62,7 +62,19 @@ def issuer() -> Iterator[Issuer]:
 
 
 def key_set(location: str, *, refresh: float = 300, retry: float = 300) -> KeySet:
-    return KeySet(location, refresh_seconds=refresh, retry_seconds=retry, timeout_seconds=1)
+    return KeySet(
+        location, refresh_seconds=refresh, retry_seconds=retry, timeout_seconds=1, stale_seconds=600
+    )
+
+
+async def kept_fresh_until(keys: KeySet, condition: Callable[[], bool]) -> None:
+    """Refresh the keys in the background until the condition holds."""
+    task = asyncio.create_task(keys.keep_fresh())
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - no event fires when an age is reached
+            await asyncio.sleep(0.001)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_known_keys_cost_no_request(issuer: Issuer) -> None:
@@ -94,19 +106,52 @@ async def test_unknown_key_ids_cause_no_flood_of_requests(issuer: Issuer) -> Non
     assert issuer.asked == 1
 
 
-async def test_old_keys_stay_in_use_while_they_are_read_again(issuer: Issuer) -> None:
+async def test_old_keys_stay_in_use_while_the_issuer_fails(issuer: Issuer) -> None:
     issuer.publish("a")
-    keys = key_set(issuer.address, refresh=0)
+    keys = key_set(issuer.address, refresh=0.001)
     await keys.load()
     issuer.status = 500
-    assert await keys.find("a")  # starts to read in the background
-    reading = keys._reading  # noqa: SLF001 - to wait for it
-    assert reading is not None
-    await reading
-    assert issuer.asked == 2
+    await kept_fresh_until(keys, lambda: issuer.asked >= 3)
     assert await keys.find("a")
-    if keys._reading is not None:  # noqa: SLF001 - as above
-        await keys._reading  # noqa: SLF001 - as above
+    assert keys.is_trusted
+
+
+async def test_keys_that_could_not_be_read_for_too_long_are_not_trusted(issuer: Issuer) -> None:
+    issuer.publish("a")
+    keys = KeySet(
+        issuer.address,
+        refresh_seconds=0.001,
+        retry_seconds=300,
+        timeout_seconds=1,
+        stale_seconds=0.05,
+    )
+    assert not keys.is_trusted
+    await keys.load()
+    issuer.status = 500
+    await kept_fresh_until(keys, lambda: not keys.is_trusted)
+    issuer.status = 200
+    await kept_fresh_until(keys, lambda: keys.is_trusted)
+
+
+async def test_T09_a_key_that_leaves_the_key_set_is_reported_once(issuer: Issuer) -> None:
+    issuer.publish("a", "b")
+    keys = key_set(issuer.address, refresh=0.001)
+    await keys.load()
+    changes: list[bool] = []
+    keys.listeners.append(lambda: changes.append(keys.lookup("a") is None))
+    issuer.publish("b")
+    await kept_fresh_until(keys, lambda: keys.lookup("a") is None)
+    await kept_fresh_until(keys, lambda: issuer.asked >= 5)
+    assert changes == [True]
+
+
+async def test_T09_an_empty_key_set_revokes_all_keys(issuer: Issuer) -> None:
+    issuer.publish("a")
+    keys = key_set(issuer.address, refresh=0.001)
+    await keys.load()
+    issuer.content = b'{"keys": []}'
+    await kept_fresh_until(keys, lambda: keys.lookup("a") is None)
+    assert keys.lookup(None) is None
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ request-id-reused = This request number was already used for another command. Se
 token-missing = You are not signed in. Sign in and try again.
 token-invalid = Your sign-in was not accepted. Sign in again.
 token-expired = Your sign-in has expired. Sign in again and continue where you were.
+token-keys-stale = Sign-ins cannot be checked at the moment. Try again in a few seconds.
 role-required = Your account may not do this.
 not-seated = You do not sit at this table. Take a seat first; until then you can only watch.
 not-owner = Only the player who opened the table may do this.

@@ -197,7 +197,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         )
         if isinstance(keys, KeySet):
             keys.listeners.append(interceptor.end_revoked)
-            await stack.enter_async_context(background(keys.keep_fresh, "token keys", failures))
+            await stack.enter_async_context(background(keys.keep_fresh, "token_keys", failures))
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)
 

@@ -230,7 +230,7 @@ def no_collection() -> Iterator[None]:
         gc.enable()
 
 
-async def test_a_port_that_is_taken_is_an_error(database: Database, tmp_path: Path) -> None:
+async def test_a_used_port_is_an_error(database: Database, tmp_path: Path) -> None:
     async with running(config(database, tmp_path)) as server:
         port = int(server.address.rpartition(":")[2])
         other = config(database, tmp_path).model_copy(update={"listen_port": port})
@@ -248,7 +248,7 @@ async def test_a_database_that_is_not_migrated_is_an_error(
             pass
 
 
-async def test_keys_that_cannot_be_read_are_an_error(database: Database, tmp_path: Path) -> None:
+async def test_unreadable_keys_are_an_error(database: Database, tmp_path: Path) -> None:
     with pytest.raises(KeySetError):
         async with running(config(database, tmp_path, token_jwks=str(tmp_path / "none"))):
             pass

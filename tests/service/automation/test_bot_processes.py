@@ -42,7 +42,7 @@ async def hard_table(player: Player) -> str:
     return match_id
 
 
-async def test_a_match_goes_on_when_worker_processes_are_killed(playing: Playing) -> None:
+async def test_a_match_continues_when_worker_processes_are_killed(playing: Playing) -> None:
     replica = await playing.replica(worker_processes=1, bot_think_seconds_max=LONG_S)
     ann = await playing.player(replica, "ann")
     match_id = await hard_table(ann)

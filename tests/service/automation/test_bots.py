@@ -88,7 +88,7 @@ async def test_R14_4_hard_bots_play_a_match_to_its_end(
     assert not replica.engine.matches.context.counters.bot_moves_fallback
 
 
-async def test_a_person_plays_against_bots(playing: Playing) -> None:
+async def test_a_player_plays_against_bots(playing: Playing) -> None:
     replica = await playing.replica()
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open(table_of(4, transfer=True))).match_id

@@ -79,7 +79,7 @@ def test_the_check_of_the_deal_accepts_an_honest_deal_and_rejects_a_changed_one(
 
 
 async def events_of_a_match(service: Service) -> tuple[str, list[events_pb2.Event]]:
-    """A match of three bots, from its opening to its end, as a spectator sees it."""
+    """Play a match of three bots. Return its id and its events, as shown to a spectator."""
     metadata = [("authorization", f"Bearer {service.token}")]
     async with grpc.aio.insecure_channel(service.address) as channel:
         stub = MatchServiceStub(channel)

@@ -82,7 +82,7 @@ async def test_two_replicas_that_race_on_one_match_lose_and_repeat_no_command(
     assert sum(replica.engine.matches.context.counters.conflicts for replica in replicas) > 0
 
 
-async def test_one_request_sent_to_two_replicas_acts_once(playing: Playing) -> None:
+async def test_one_request_sent_to_two_replicas_takes_effect_once(playing: Playing) -> None:
     replicas = [await playing.replica() for _ in range(2)]
     ann, bob = [await playing.player(replicas[0], name) for name in ("ann", "bob")]
     match_id = await seated([ann, bob])
@@ -102,19 +102,19 @@ async def test_a_command_is_refused_only_on_the_newest_state_of_the_log(playing:
     match_id = await seated([ann, bob])
     leader, other = (ann, bob) if has_move(await ann.get(match_id)) else (bob, ann)
     there = await playing.player(second, other.name)
-    await there.get(match_id)  # the match is live there, at the deal
+    await there.get(match_id)  # the match is in memory there, as of the deal
     await leader.play(match_id, easy_move(await leader.get(match_id)))
     view = await there.play(match_id, Move(take=TakeMove()))  # at once, before the tail is read
     assert view.taking or not view.table
 
 
-async def test_a_cancelled_call_leaves_memory_and_log_the_same(playing: Playing) -> None:
+async def test_after_a_cancelled_call_memory_and_log_agree(playing: Playing) -> None:
     replica = await playing.replica()
     owner = await playing.player(replica, "owner")
     match_id = (await owner.open()).match_id
     ann = await playing.player(replica, "ann")
     live = replica.engine.matches.get(bytes.fromhex(match_id.replace("-", "")))
-    for turns in range(0, 30, 2):  # of the loop; a seat can be given up sixteen times
+    for turns in range(0, 30, 2):  # steps of the event loop; a seat can be given up sixteen times
         sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id())
         call = ann.stub.TakeSeat(sit, metadata=ann.metadata)
         for _ in range(turns):
@@ -131,7 +131,7 @@ async def test_a_cancelled_call_leaves_memory_and_log_the_same(playing: Playing)
     await until(lambda: replica.limits.calls == 0)
 
 
-async def test_a_command_whose_answer_was_lost_acts_once(playing: Playing) -> None:
+async def test_a_command_whose_answer_was_lost_takes_effect_once(playing: Playing) -> None:
     wire = await wire_to(playing)
     replica = await playing.replica()
     ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
@@ -173,7 +173,7 @@ async def test_calls_are_refused_while_the_database_is_unavailable(playing: Play
     await folded(replica.store, match_id)
 
 
-async def test_memory_holds_no_more_matches_than_set(playing: Playing) -> None:
+async def test_the_number_of_matches_in_memory_is_limited(playing: Playing) -> None:
     replica = await playing.replica(live_matches_max=4)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     tables = [await seated(players) for _ in range(8)]
@@ -184,7 +184,7 @@ async def test_memory_holds_no_more_matches_than_set(playing: Playing) -> None:
         await folded(replica.store, match_id)
 
 
-async def test_matches_in_use_are_not_dropped(playing: Playing) -> None:
+async def test_matches_in_use_are_not_evicted(playing: Playing) -> None:
     replica = await playing.replica(live_matches_max=2)
     ann = await playing.player(replica, "ann")
     watches = []

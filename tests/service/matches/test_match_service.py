@@ -76,7 +76,9 @@ async def test_people_play_a_match_to_its_end(playing: Playing, seats: int) -> N
     )
 
 
-async def test_a_repeated_request_gets_the_first_answer_and_acts_once(playing: Playing) -> None:
+async def test_a_repeated_request_gets_the_first_answer_and_takes_effect_once(
+    playing: Playing,
+) -> None:
     players, match_id = await two(playing)
     player, view = await mover(players, match_id)
     request = api.PlayRequest(match_id=match_id, request_id=new_id(), move=easy_move(view))
@@ -87,7 +89,7 @@ async def test_a_repeated_request_gets_the_first_answer_and_acts_once(playing: P
     other, view = await mover(players, match_id)
     await other.play(match_id, easy_move(view))
     late = await player.call("Play", request)
-    # The view of the version after the move, although the match has moved on.
+    # The view after the move, although the match has changed since.
     assert without_server_time(late.view) == without_server_time(first.view)
     assert (await player.get(match_id)).version > first.view.version
 
@@ -237,7 +239,7 @@ async def test_C16_versions_order_events_when_the_clock_goes_back(playing: Playi
     await folded(replica.store, match_id)
 
 
-async def test_C17_C18_nobody_is_shown_a_hidden_card(playing: Playing) -> None:
+async def test_C17_C18_no_player_or_spectator_is_shown_a_hidden_card(playing: Playing) -> None:
     replica = await playing.replica()
     players = [await playing.player(replica, f"player-{seat}") for seat in range(3)]
     guest = await playing.player(replica, "guest")
@@ -295,7 +297,9 @@ async def test_a_caller_without_a_seat_cannot_act(playing: Playing) -> None:
     assert not view.hand
 
 
-async def test_leaving_and_cancelling(playing: Playing) -> None:
+async def test_a_seat_can_be_given_up_and_a_table_cancelled_before_the_deal(
+    playing: Playing,
+) -> None:
     replica = await playing.replica()
     ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = (await ann.open()).match_id
@@ -384,7 +388,7 @@ async def test_lists_are_paged_newest_first(playing: Playing) -> None:
             await ann.call("ListMatches", wrong)
 
 
-async def test_moves_of_the_wrong_shape_are_malformed(playing: Playing) -> None:
+async def test_incomplete_moves_are_malformed(playing: Playing) -> None:
     players, match_id = await two(playing)
     for move in (
         Move(),

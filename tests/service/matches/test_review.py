@@ -29,7 +29,7 @@ from tests.service.playing import (
 
 __all__ = ["playing"]
 
-PATIENCE_S = DEADLINE_S - 2  # a busy machine gives the workers little time
+PATIENCE_S = DEADLINE_S - 2  # a busy machine leaves little CPU time for the workers
 
 
 async def stored(store: EventStore, table: Table) -> str:
@@ -170,7 +170,7 @@ async def test_each_caller_may_have_one_review_at_a_time(playing: Playing) -> No
     assert await review(players[0], match_id) == answers[0]
 
 
-async def test_a_review_that_gets_no_time_is_OVERLOADED_and_one_at_the_end_DRAINING(
+async def test_a_review_without_a_worker_is_OVERLOADED_and_one_during_shutdown_DRAINING(
     playing: Playing,
 ) -> None:
     replica = await playing.replica(review_seconds_max=0.000_001)

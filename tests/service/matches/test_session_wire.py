@@ -35,21 +35,21 @@ def view_of_length(length: int) -> TableView:
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_an_answer_with_a_view_is_what_protobuf_would_write(length: int) -> None:
+def test_an_answer_with_a_view_equals_the_output_of_protobuf(length: int) -> None:
     view = view_of_length(length)
     written = view_answer(ID, view.SerializeToString())
     assert written == PlaySessionResponse(request_id=ID, view=view).SerializeToString()
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_a_message_of_a_watch_is_what_protobuf_would_write(length: int) -> None:
+def test_a_message_of_a_watch_equals_the_output_of_protobuf(length: int) -> None:
     message = WatchMatchResponse(view=view_of_length(length))
     written = watch_message(watch_prefix(ID), message.SerializeToString())
     assert written == PlaySessionResponse(request_id=ID, watch=message).SerializeToString()
 
 
 @given(request_id=request_ids)
-def test_any_request_id_comes_back(request_id: str) -> None:
+def test_any_request_id_is_returned(request_id: str) -> None:
     heartbeat = WatchMatchResponse(heartbeat=Heartbeat(version=7))
     answers = [
         view_answer(request_id, TableView(version=7).SerializeToString()),
@@ -67,7 +67,7 @@ def test_any_request_id_comes_back(request_id: str) -> None:
     ]
 
 
-def test_the_end_of_a_watch_and_an_error_carry_their_values() -> None:
+def test_the_end_of_a_watch_and_an_error_have_their_values() -> None:
     assert PlaySessionResponse.FromString(watch_ended(ID, 12)).watch_ended == WatchEnded(version=12)
     status = Status(code=9, message="no")
     assert PlaySessionResponse.FromString(error_answer(ID, status)).error == status

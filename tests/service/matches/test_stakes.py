@@ -289,7 +289,7 @@ async def test_R10_3_R12_6_three_timeouts_cost_the_stake_once_with_two_replicas(
     players = await people(playing, replicas[0], 2)
     match_id = await seated(players, staked(turn_timer_seconds=1))
     there = await playing.player(replicas[1], "guest")
-    watches = [one.watch(match_id) for one in (players[0], there)]  # timers on both
+    watches = [one.watch(match_id) for one in (players[0], there)]  # so both replicas have timers
     for watch in watches:
         async for _ in rest_of(watch):
             pass
@@ -377,7 +377,7 @@ async def test_a_repeated_seat_request_gets_the_first_answer_after_the_coins_are
     first = (await ann.open(staked(700))).match_id
     request_id = new_id()
     seen = await ann.sit(first, request_id=request_id)
-    await ann.sit((await bob.open(staked(300))).match_id)  # the rest of her coins
+    await ann.sit((await bob.open(staked(300))).match_id)  # stakes the rest of her coins
     again = await ann.sit(first, request_id=request_id)
     assert without_server_time(again) == without_server_time(seen)
     assert await balances(replica.store, [ann]) == [(0, 1000)]

@@ -1,8 +1,8 @@
 """The connection to the database breaks at every step of a command that moves coins (R12.2, R12.8).
 
-Step by step: before the n-th thing that the service sends the connection is cut (what it sent is
-undone, or was committed and the answer got through), or the n-th answer is swallowed before the cut
-(it may have been committed, and the service does not know). The client then repeats its request.
+For each n, the connection is cut before the n-th message of the service (an open transaction is
+rolled back), or it is cut after the n-th answer is lost (the transaction may be committed, but the
+service does not know). Then the client repeats its request.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Break:
             if self._swallow:
                 self._wire.swallowed.clear()
                 self._wire.swallows_answers = True
-                self._mending = asyncio.create_task(self._cut_when_swallowed())
+                self._restoring = asyncio.create_task(self._cut_when_swallowed())
             else:
                 self._cut()
 
@@ -126,7 +126,7 @@ async def repeat_until_answered(
     ],
     ids=["sit", "sit-and-deal", "vacate", "finish"],
 )
-async def test_R12_8_coins_move_once_wherever_the_connection_breaks(
+async def test_R12_8_coins_move_once_at_whatever_step_the_connection_breaks(
     playing: Playing,
     database: Database,
     command: Command,

@@ -88,7 +88,7 @@ async def test_beyond_the_limit_a_table_is_refused_with_its_details(playing: Pla
     await bob.open()  # the limit is for each player
 
 
-async def test_a_table_that_is_dealt_or_cancelled_makes_room(playing: Playing) -> None:
+async def test_a_dealt_or_cancelled_table_no_longer_counts(playing: Playing) -> None:
     ann, bob = await people(playing, 1, "ann", "bob")
     first = (await ann.open()).match_id
     await bob.sit(first)

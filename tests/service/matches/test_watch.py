@@ -127,7 +127,7 @@ async def test_views_come_with_caught_up_and_after_each_command(playing: Playing
     players = await pair(playing, replica)
     match_id = await seated(players)
     watch = players[1].watch(match_id, views=True)
-    messages = await take(watch, 6)  # up to the deal, caught up, a view: before the first move
+    messages = await take(watch, 6)  # the deal, caught_up, a view
     await play_out(players, match_id)
     messages += [message async for message in rest_of(watch)]
     records = await log_of(replica.store, match_id)

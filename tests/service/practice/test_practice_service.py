@@ -62,7 +62,7 @@ async def test_puzzles_come_in_pages_the_easiest_first(channel: aio.Channel) -> 
     assert len((await stub.ListPuzzles(api.ListPuzzlesRequest())).puzzles) == 20
 
 
-async def test_a_puzzle_shows_the_position_and_says_that_the_hand_is_open(
+async def test_a_puzzle_shows_the_position_and_mentions_the_open_hand(
     channel: aio.Channel,
 ) -> None:
     puzzle = await puzzle_of(channel, "last-trump-win")
@@ -79,7 +79,7 @@ async def test_a_puzzle_shows_the_position_and_says_that_the_hand_is_open(
     assert puzzle.choices[0].move.defend.attack_card == CARD_AH
 
 
-async def test_seed_000_the_same_answer_comes_to_two_ends(channel: aio.Channel) -> None:
+async def test_seed_000_the_same_answer_has_two_results(channel: aio.Channel) -> None:
     for puzzle_id, result, last in (
         ("last-trump-draw", EndgameResult.ENDGAME_RESULT_DRAW, "A draw."),
         ("last-trump-win", EndgameResult.ENDGAME_RESULT_WIN, "The opponent is the durak."),
@@ -95,7 +95,7 @@ async def test_seed_000_the_same_answer_comes_to_two_ends(channel: aio.Channel) 
         assert answer.view.HasField("result")
 
 
-async def test_a_wrong_choice_says_what_it_misses(channel: aio.Channel) -> None:
+async def test_a_wrong_choice_is_explained(channel: aio.Channel) -> None:
     choice = (await puzzle_of(channel, "last-trump-draw", "ru")).choices[1]
     assert choice.text == "Взять"
     answer = await try_choice(channel, "last-trump-draw", choice, "ru")
@@ -112,12 +112,12 @@ async def test_a_wrong_choice_says_what_it_misses(channel: aio.Channel) -> None:
     assert answer.explanation.startswith("Если взять, у вас две карты")
 
 
-async def test_waiting_is_a_choice_where_it_is_offered(channel: aio.Channel) -> None:
+async def test_waiting_can_be_a_choice(channel: aio.Channel) -> None:
     puzzle = await puzzle_of(channel, "throw-in-later")
     wait = next(choice for choice in puzzle.choices if choice.HasField("wait"))
     answer = await try_choice(channel, "throw-in-later", wait)
     assert answer.right
-    # it makes no event: what happens next is the defender's
+    # waiting adds no event: the next event is the defender's
     assert answer.steps[0].text == "The opponent beats 10♥ with K♥."
     assert [card_name(card) for card in answer.opponent_hand] == ["8♣", "Q♦", "K♠"]
     assert answer.result_text == "With best play by both, you win from here."
@@ -125,7 +125,7 @@ async def test_waiting_is_a_choice_where_it_is_offered(channel: aio.Channel) -> 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_everything_is_said_in_the_language(channel: aio.Channel, language: str) -> None:
+async def test_all_texts_are_in_the_language(channel: aio.Channel, language: str) -> None:
     stub = practice(channel)
     listed = await stub.ListPuzzles(
         api.ListPuzzlesRequest(page_size=100), metadata=speaking(language)
@@ -193,13 +193,13 @@ async def test_refusals(
     assert refused(caught.value) == (code, reason)
 
 
-async def test_a_page_token_from_elsewhere(channel: aio.Channel) -> None:
+async def test_a_page_token_of_another_list_is_refused(channel: aio.Channel) -> None:
     with pytest.raises(aio.AioRpcError) as caught:
         await practice(channel).ListPuzzles(api.ListPuzzlesRequest(page_token="elsewhere"))
     assert refused(caught.value) == (StatusCode.INVALID_ARGUMENT, "PAGE_TOKEN_INVALID")
 
 
-async def test_practice_and_rules_share_the_allowance_of_an_address(tmp_path: Path) -> None:
+async def test_practice_and_rules_share_the_rate_limit_of_an_address(tmp_path: Path) -> None:
     limits: dict[str, Any] = {"public_calls_per_second": 0.001, "public_calls_burst": 2}
     async with public_services(tmp_path, **limits) as channel:
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""The standings (R13) of real matches, and that they can be made anew from the log."""
+"""The standings (R13) of real matches, live and rebuilt from the log."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def count(store: EventStore, config: Config | None = None) -> int:
 
 
 async def play_series(players: list[Player], settings: Settings, matches: int) -> list[TableView]:
-    """A series, played out match by match; the last views."""
+    """Play the matches of a series to the end. Return the last views."""
     request = api.OpenTableRequest(request_id=new_id(), settings=settings, start_series=True)
     match_id = (await players[0].call("OpenTable", request)).view.match_id
     for seat, player in enumerate(players):
@@ -87,7 +87,7 @@ async def test_R13_1_a_series_is_the_sum_of_its_matches(playing: Playing) -> Non
     assert sum(one.points for one in ratings if one) == 2000
 
 
-async def test_C22_R9_6_R13_2_who_surrenders_gives_nobody_points_or_wins(playing: Playing) -> None:
+async def test_C22_R9_6_R13_2_a_player_who_leaves_gives_no_points_or_wins(playing: Playing) -> None:
     replica = await playing.replica()
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     for method in ("LeaveMatch", "CancelTable"):
@@ -111,7 +111,7 @@ async def test_a_bot_has_no_rating_and_its_opponent_does(playing: Playing) -> No
     view = await play_out([ann], match_id)
     await count(replica.store)
     ((player, rating),) = await replica.store.standings.list_ratings(limit=10)
-    # Against 800: 32 points times 0.24 won or 0.76 lost.
+    # Against a rating of 800: 32 points × 0.24 for a win, × 0.76 for a loss.
     expected = {0: -24, 1: 8} if view.result.outcome == Outcome.OUTCOME_PLAYED_OUT else {}
     change = expected.get(view.result.durak, 0)
     assert (player, rating.points) == ("ann", 1000 + change)
@@ -119,10 +119,10 @@ async def test_a_bot_has_no_rating_and_its_opponent_does(playing: Playing) -> No
     assert rating.day == (datetime.now(UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
 
-async def test_rebuilt_from_the_log_the_read_models_are_those_of_before(
+async def test_read_models_rebuilt_from_the_log_are_unchanged(
     playing: Playing, database: Database
 ) -> None:
-    # Two clocks that disagree, so that matches come to light out of order; counting as it goes.
+    # Two clocks that differ, so matches are found out of order while counting runs.
     replicas = [await playing.replica(now_us=Clock()) for _ in range(2)]
     behind = Clock()
     behind.advance(-40)
@@ -153,7 +153,7 @@ async def test_rebuilt_from_the_log_the_read_models_are_those_of_before(
     assert await read_models(database) == seen
 
 
-async def test_matches_of_before_there_were_standings_are_counted(
+async def test_matches_from_a_version_without_standings_are_counted(
     store: EventStore, database: Database
 ) -> None:
     ids = [await store_random(store, seed, seats=2) for seed in range(12)]
@@ -170,7 +170,7 @@ async def test_matches_of_before_there_were_standings_are_counted(
     assert len(models["standings"]) == 2 * card_results > 0
 
 
-async def test_a_damaged_match_is_left_alone_and_the_others_are_rebuilt(
+async def test_a_damaged_match_is_skipped_and_the_others_are_rebuilt(
     store: EventStore, database: Database
 ) -> None:
     damaged, whole = [await store_random(store, seed, seats=2) for seed in (1, 2)]
@@ -184,7 +184,7 @@ async def test_a_damaged_match_is_left_alone_and_the_others_are_rebuilt(
     assert whole != damaged
 
 
-async def test_the_service_counts_by_itself_and_two_of_them_once(playing: Playing) -> None:
+async def test_two_services_count_each_match_once(playing: Playing) -> None:
     replica = await playing.replica()
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     config = Config(standings_interval_seconds=0.01, standings_settle_seconds=0)

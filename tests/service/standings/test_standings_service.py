@@ -1,4 +1,4 @@
-"""StandingsService: how series stand, and ratings with the numbers by which they are counted."""
+"""StandingsService: series, and ratings with the values used to compute them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NUMBERS = api.RatingNumbers(
 
 
 class Reader:
-    """Somebody who looks at the standings."""
+    """A caller who reads the standings."""
 
     def __init__(self, channel: aio.Channel, name: str, *roles: str) -> None:
         token = KEY.mint(name, roles=roles, issuer="durak", audience="durak", lifetime_seconds=600)
@@ -80,7 +80,7 @@ async def reader(playing: Playing, replica: Replica, name: str, *roles: str) -> 
 
 
 async def put_ratings(store: EventStore, *ratings: tuple[str, PlayerNumbers]) -> None:
-    """Standings as if each had played one match."""
+    """Store standings as if each player had played one match."""
     for player, numbers in ratings:
         writer = Writer(store)
         now = to_datetime(system_now_us())
@@ -137,7 +137,7 @@ async def test_R13_1_a_series_from_its_first_table_to_its_last_match(playing: Pl
     assert (series.matches, series.draws) == (4, duraks.count(None))
 
 
-async def test_what_is_no_series_is_not_found(playing: Playing) -> None:
+async def test_an_unknown_series_is_not_found(playing: Playing) -> None:
     replica = await playing.replica()
     ann = await playing.player(replica, "ann")
     alone = (await ann.open()).match_id
@@ -148,10 +148,10 @@ async def test_what_is_no_series_is_not_found(playing: Playing) -> None:
     for malformed in ("", "seven"):
         async with refused(reasons.ERROR_REASON_MALFORMED_FIELD):
             await guest.series(malformed)
-    assert len(replica.engine.matches) == 1, "what is not there takes no room"
+    assert len(replica.engine.matches) == 1, "an unknown match uses no memory"
 
 
-async def test_a_rating_is_that_of_the_player_named_or_the_callers_own(playing: Playing) -> None:
+async def test_a_rating_is_that_of_the_named_player_or_of_the_caller(playing: Playing) -> None:
     replica = await playing.replica()
     today = day_of(to_datetime(system_now_us()))
     await put_ratings(
@@ -164,7 +164,7 @@ async def test_a_rating_is_that_of_the_player_named_or_the_callers_own(playing: 
         player_id="ann", points=1234, matches=9, wins=5, losses=3, bot_points_today=17
     )
     assert await ann.rating() == await ann.rating("ann") == shown
-    # What bob won from bots yesterday is no matter today.
+    # Points that bob won from bots yesterday do not count today.
     assert await ann.rating("bob") == api.Rating(
         player_id="bob", points=-20, matches=90, wins=1, losses=89
     )
@@ -189,7 +189,7 @@ async def test_ratings_come_in_pages_the_most_points_first(playing: Playing) -> 
     assert pages == [[(1100, "bob"), (1000, "ann")], [(1000, "cid"), (1000, "eve")], [(-5, "dan")]]
     async with refused(reasons.ERROR_REASON_PAGE_TOKEN_INVALID):
         await guest.ratings(page_token="AAAA")
-    async with refused(reasons.ERROR_REASON_PAGE_TOKEN_INVALID):  # what no player can be named
+    async with refused(reasons.ERROR_REASON_PAGE_TOKEN_INVALID):  # not a valid player id
         await guest.ratings(page_token=seal(bytes(4) + b"a\0", b"ratings"))
     async with refused(reasons.ERROR_REASON_MALFORMED_FIELD):
         await guest.ratings(page_size=-1)
@@ -203,7 +203,7 @@ async def test_all_roles_see_the_standings(playing: Playing, role: str) -> None:
     assert (await guest.rating()).points == 1000
 
 
-async def test_nobody_without_a_role_does(playing: Playing) -> None:
+async def test_a_caller_without_a_role_sees_no_standings(playing: Playing) -> None:
     replica = await playing.replica()
     stranger = await reader(playing, replica, "stranger", "nothing")
     async with refused(reasons.ERROR_REASON_ROLE_REQUIRED):

@@ -1,5 +1,8 @@
-"""What the state machine of test_coin_conservation.py drives: two replicas on one database, players
-short of coins, and the coins as they follow from the logs alone."""
+"""The system under test of test_coin_conservation.py.
+
+Two replicas run on one database, and players have few coins. The expected balances are computed
+from the logs.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +50,11 @@ REFUSALS = {
     reasons.ERROR_REASON_MATCH_NOT_FOUND,
     reasons.ERROR_REASON_SEAT_RESERVED,
 }
-"""What commands that come at any moment may be refused for; anything else fails the test."""
+"""The allowed reasons for refusals of commands at any moment. Other reasons fail the test."""
 
 
 def is_contention(error: aio.AioRpcError) -> bool:
-    """The one refusal beside UNAVAILABLE that clients answer with the same request again."""
+    """Return whether an error is CONTENTION, after which clients repeat the request."""
     return (
         error.code() is grpc.StatusCode.ABORTED
         and reason_of(error) == reasons.ERROR_REASON_CONTENTION
@@ -60,7 +63,7 @@ def is_contention(error: aio.AioRpcError) -> bool:
 
 @dataclass
 class Request:
-    """A command of a player, to be sent as often as one likes, and what came of it so far."""
+    """A command of a player, which can be sent several times, and its answer or refusal so far."""
 
     player: str
     method: str
@@ -71,7 +74,7 @@ class Request:
 
 @dataclass
 class Lease:
-    """A replica, the wire to its database, and its players' channels."""
+    """A replica, the wire to its database, and the channels of its players."""
 
     replica: Replica
     wire: Wire
@@ -80,28 +83,31 @@ class Lease:
 
 
 class Trouble(NamedTuple):
-    """What happens to a replica while it works: its way to the database is cut, it is cut and the
-    replica dies, or the database throws out all connections of the service."""
+    """A failure during a piece of work.
+
+    The connection of a replica to the database is cut, or it is cut and the replica dies, or the
+    database terminates all connections of the service.
+    """
 
     kind: str
     """``cut``, ``crash`` or ``terminate``."""
     step: int
-    """Cut before the n-th thing that is sent to the database from now on."""
+    """Cut before the n-th message to the database from now on."""
     swallow: bool
-    """That n-th thing still gets there, and its answer does not come back."""
+    """The n-th message still arrives, but its answer is lost."""
     repeats: bool
-    """Clients whose answer was lost send the same request again."""
+    """Clients without an answer repeat their request."""
 
 
 class Coins(NamedTuple):
-    """What a player has: to spend, and in escrow."""
+    """The coins of a player: available, and in escrow."""
 
     available: int
     escrow: int
 
 
 class House:
-    """The replicas on a database, and ways to use and to wreck them."""
+    """The replicas on a database, with methods to use them and to make them fail."""
 
     def __init__(self, app_dsn: str, owner_dsn: str) -> None:
         self.clock = Clock()
@@ -123,7 +129,7 @@ class House:
         await self._outside.close()
 
     async def _lease(self) -> Lease:
-        """A replica that begins with nothing in memory, and does by itself what it must."""
+        """Start a replica with an empty memory. It scans for deadlines only when the test asks."""
         stack = AsyncExitStack()
         wire, dsn = await wire_to_database(self._app_dsn)
         stack.push_async_callback(wire.close)
@@ -144,7 +150,7 @@ class House:
         await replica.start()
         return Lease(replica, wire, stack)
 
-    # --- using them -----------------------------------------------------------------------------
+    # --- use ------------------------------------------------------------------------------------
 
     async def _player(self, at: int, name: str) -> Player:
         lease = self._leases[at]
@@ -157,9 +163,9 @@ class House:
         return lease.players[name]
 
     async def send(self, request: Request, at: int, tries: int = TRIES) -> None:
-        """Send a request to a replica until it is answered, or given up.
+        """Send a request to a replica until it is answered, or `tries` times.
 
-        Checks that a request that was answered before gets the same answer.
+        Check that a request that was answered before gets the same answer.
         """
         player = await self._player(at, request.player)
         for _ in range(tries):
@@ -172,18 +178,18 @@ class House:
                     continue
                 reason = reason_of(error)
                 assert reason in REFUSALS, ErrorReason.Name(reason)
-                assert request.answer is None, "it was answered, and is refused now"
+                assert request.answer is None, "a repeated request is refused"
                 request.refusal = reason
                 return
-            assert request.answer in (None, view), "the same request has another answer"
+            assert request.answer in (None, view), "a repeated request gets another answer"
             request.answer = view
             return
-        assert tries < TRIES, "it is never answered"
+        assert tries < TRIES, "the request is never answered"
 
     async def send_all(
         self, requests: Sequence[Request], at: int, trouble: Trouble | None = None
     ) -> None:
-        """Send requests at the same time, to one replica after the other, with trouble at one."""
+        """Send requests at the same time, alternating between replicas, with a failure at one."""
         tries = 1 if trouble is not None and trouble.kind == "crash" else TRIES
 
         async def send() -> None:
@@ -206,9 +212,9 @@ class House:
         make_id: Callable[[], str],
         trouble: Trouble | None = None,
     ) -> None:
-        """Let whoever is on the clock move as easy bots do, up to so many moves.
+        """Make up to this number of moves like easy bots, for the seats on the clock.
 
-        The trouble comes with the first move, and with the last one if that ends the match.
+        The failure comes with the first move, and with the last one if that ends the match.
         """
         view: TableView | None = None
         for number in range(moves):
@@ -237,7 +243,7 @@ class House:
         return request.answer
 
     async def sweep(self, at: int, trouble: Trouble | None) -> None:
-        """All replicas look at once for what is due, with trouble at one; then they look again."""
+        """Let all replicas scan for deadlines at once, with a failure at one. Then scan again."""
 
         async def sweep() -> None:
             found = await asyncio.gather(
@@ -252,7 +258,7 @@ class House:
     async def grant(
         self, at: int, grant_id: UUID, player: str, coins: int, trouble: Trouble | None
     ) -> None:
-        """Issue coins, as often as it takes to be sure of it."""
+        """Issue coins, and repeat it until it certainly happened."""
 
         async def grant() -> None:
             ledger = self._leases[at].replica.store.ledger
@@ -264,10 +270,10 @@ class House:
         for _ in range(2):
             await grant()
 
-    # --- wrecking them --------------------------------------------------------------------------
+    # --- failures -------------------------------------------------------------------------------
 
     async def _amid(self, trouble: Trouble | None, at: int, work: Awaitable[None]) -> None:
-        """Do some work while there is trouble at a replica; all is mended when it is done."""
+        """Do some work during a failure of a replica. At the end the failure is repaired."""
         if trouble is None:
             await work
             return
@@ -276,7 +282,7 @@ class House:
             return
         crashes = trouble.kind == "crash"
         wire = self._leases[at].wire
-        cut = self._cut_at(wire, trouble, mends=not crashes)
+        cut = self._cut_at(wire, trouble, repairs=not crashes)
         if not crashes:
             await work
             wire.repair()
@@ -287,8 +293,8 @@ class House:
         await self._crash(at)
         await working
 
-    def _cut_at(self, wire: Wire, trouble: Trouble, *, mends: bool) -> asyncio.Event:
-        """Cut a wire when it comes to the step; the event that tells of it."""
+    def _cut_at(self, wire: Wire, trouble: Trouble, *, repairs: bool) -> asyncio.Event:
+        """Cut a wire at the step of the failure. Return an event that is set then."""
         left = trouble.step
         happened = asyncio.Event()
 
@@ -309,14 +315,14 @@ class House:
         def cut() -> None:
             happened.set()
             wire.cut()
-            if mends:
+            if repairs:
                 wire.repair()
 
         wire.before_request = count
         return happened
 
     async def _crash(self, at: int) -> None:
-        """The replica falls silent with all that it had in memory; another takes its place."""
+        """Kill a replica, with its memory, and replace it by another."""
         lease = self._leases[at]
         lease.wire.cut()
         self._dying.append(asyncio.create_task(_bury(lease)))
@@ -332,34 +338,34 @@ class House:
     # --- the coins ------------------------------------------------------------------------------
 
     async def has_free_seats(self, match_id: str) -> bool:
-        """Whether somebody can sit down at a match."""
+        """Return whether a match has a free seat."""
         view = await self._look("guest", match_id, 0)
         return view is not None and view.phase == Phase.PHASE_WAITING
 
     def owner_of(self, match_id: str) -> str:
-        """Who opened a match; nobody where it was never opened."""
+        """Return the player who opened a match, or "" if it was never opened."""
         match = self._matches.get(UUID(match_id))
         return "" if match is None else match.table.owner_id
 
     def players_of(self, match_id: str) -> list[str]:
-        """Who sits at a match."""
+        """Return the players of a match."""
         match = self._matches.get(UUID(match_id))
         return [] if match is None else [one.player_id for one in match.table.seats if one]
 
     async def escrow(self) -> int:
-        """All coins in escrow."""
+        """Return the number of coins in escrow."""
         coins: int = await self._outside.fetchval("SELECT sum(escrow_coins)::bigint FROM accounts")
         return coins or 0
 
     async def check_short(self, player: str, match_id: str) -> None:
-        """Who was refused for want of coins has too few of them."""
+        """Check that a player refused with INSUFFICIENT_COINS has too few coins."""
         available = await self._outside.fetchval(
             "SELECT available_coins FROM accounts WHERE player = $1", player
         )
         assert available < self._matches[UUID(match_id)].table.settings.stake_coins
 
     async def check(self, granted: dict[str, int]) -> None:
-        """R12.8 at one moment, and every balance as it follows from transfers and from the logs."""
+        """Check R12.8 in one snapshot, and every balance against the transfers and the logs."""
         async with self._outside.transaction(isolation="repeatable_read", readonly=True):
             accounts = {
                 row["player"]: Coins(row["available_coins"], row["escrow_coins"])
@@ -381,20 +387,22 @@ class House:
             match = self._matches.setdefault(row["stream_id"], Match())
             match.apply(Record.FromString(row["record"]))
         assert all(min(coins) >= 0 for coins in accounts.values())
-        assert accounts == _fold(transfers), "the balances are the fold of the transfers"
+        assert accounts == _fold(transfers), "the balances differ from the fold of the transfers"
         issued = {player: OPENING + granted.get(player, 0) for player in accounts}
         assert sum(map(sum, accounts.values())) == sum(issued.values())
-        assert accounts == _follow(issued, list(self._matches.values())), "and follow from the logs"
+        assert accounts == _follow(issued, list(self._matches.values())), (
+            "the balances differ from the logs"
+        )
 
 
 async def _bury(lease: Lease) -> None:
-    """Let go of what a dead replica held. It cannot reach the database any more."""
+    """Release the resources of a dead replica. It can no longer reach the database."""
     await lease.replica.die()
     await lease.stack.aclose()
 
 
 def _fold(transfers: Sequence[asyncpg.Record]) -> dict[str, Coins]:
-    """The balances by player, from transfers in the order of their numbers."""
+    """Compute the balances by player from transfers in the order of their numbers."""
     balances: dict[str, Coins] = {}
     counted: dict[str, int] = {}
     for row in transfers:
@@ -418,7 +426,7 @@ def _fold(transfers: Sequence[asyncpg.Record]) -> dict[str, Coins]:
 
 
 def _follow(issued: dict[str, int], matches: Sequence[Match]) -> dict[str, Coins]:
-    """The balances as the logs of all matches and what was issued say that they must be."""
+    """Compute the balances by player from the issued coins and the logs of all matches."""
     available, escrow = dict(issued), dict.fromkeys(issued, 0)
     for match in matches:
         stake = match.table.settings.stake_coins
@@ -437,5 +445,5 @@ def _follow(issued: dict[str, int], matches: Sequence[Match]) -> dict[str, Coins
                 available[seat.player_id] += shares[number]
         assert match.result is None or sum(shares.values()) == stake * sum(
             seat is not None for seat in match.table.seats
-        ), "the shares sum to the bank"
+        ), "the shares do not add up to the bank"
     return {player: Coins(available[player], escrow[player]) for player in issued}

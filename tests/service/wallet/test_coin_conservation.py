@@ -1,10 +1,9 @@
-"""R12.8 as a state machine: whatever is done at staked tables, and whatever breaks, no coin is made
-or lost, and none stays in escrow.
+"""R12.8 as a state machine: no actions at staked tables and no failures create or lose coins.
 
-The store is the real one, the calls go over real channels to two replicas, and every replica's way
-to the database is a wire that can be cut. After each step every balance is compared with the fold
-of the transfers, and with what the logs of all matches say. `DURAK_TEST_COIN_EXAMPLES` says how
-many examples are tried; 60 take about four minutes.
+The store is the real one, and the calls go over real channels to two replicas. Each replica uses a
+wire to the database that can be cut. After each step every balance is compared with the fold of the
+transfers and with the logs of all matches. `DURAK_TEST_COIN_EXAMPLES` is the number of examples; 60
+take about four minutes.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ DAY_S = 86_400
 
 people = st.sampled_from(PLAYERS)
 replicas = st.integers(0, REPLICAS - 1)
-stakes = st.sampled_from([1, 101, 333, 600, 1000])  # each has 1000 to begin with
+stakes = st.sampled_from([1, 101, 333, 600, 1000])  # each player starts with 1000 coins
 troubles = st.none() | st.builds(
     Trouble,
     kind=st.sampled_from(["cut", "cut", "crash", "terminate"]),
@@ -54,7 +53,7 @@ troubles = st.none() | st.builds(
 
 
 class CoinConservation(RuleBasedStateMachine):
-    """Tables opened, joined, left, played, cancelled and played again, while things break."""
+    """Tables are opened, joined, left, played, cancelled and repeated during failures."""
 
     postgres: EmbeddedPostgres
     tables = Bundle("tables")
@@ -65,7 +64,7 @@ class CoinConservation(RuleBasedStateMachine):
         self._sent: list[Request] = []
         self._granted: dict[str, int] = {}
         self._patch = pytest.MonkeyPatch()
-        # One seed is enough for all: with the id of the match it makes another deck for each.
+        # One seed is enough: each match id gives another deck.
         self._patch.setattr("service.matches.commands.secrets.token_bytes", bytes)
         self._runner = asyncio.Runner()
         self._database = f"test_{uuid4().hex}"
@@ -88,7 +87,7 @@ class CoinConservation(RuleBasedStateMachine):
             self._patch.undo()
 
     async def _end_all(self) -> None:
-        """All wait long enough for every match to end; then nothing is in escrow."""
+        """Wait until the clock has ended every match. Then no coins are in escrow."""
         for _ in range(40):
             self._house.clock.advance(2 * DAY_S)
             await self._house.sweep(0, None)
@@ -108,10 +107,10 @@ class CoinConservation(RuleBasedStateMachine):
         return request
 
     def _send(self, *requests: Request, at: int, trouble: Trouble | None = None) -> None:
-        """Send requests at the same time, to one replica after the other, and wreck one of them."""
+        """Send requests at the same time, alternating between replicas, with a failure at one."""
         self._runner.run(self._house.send_all(requests, at, trouble))
 
-    # --- what players do ------------------------------------------------------------------------
+    # --- actions of players ---------------------------------------------------------------------
 
     @initialize(target=tables, owner=people, some=st.lists(stakes, min_size=2, max_size=4))
     def open_some_tables(self, owner: str, some: list[int]) -> MultipleResults[str]:
@@ -202,7 +201,7 @@ class CoinConservation(RuleBasedStateMachine):
             if number < len(self._sent):
                 self._send(self._sent[-1 - number], at=at)
 
-    # --- what the service and its operators do --------------------------------------------------
+    # --- actions of the service and its operators -----------------------------------------------
 
     @rule(player=people, coins=st.integers(1, 1000), at=replicas, trouble=troubles)
     def grant(self, player: str, coins: int, at: int, trouble: Trouble | None) -> None:
@@ -220,8 +219,8 @@ class CoinConservation(RuleBasedStateMachine):
         self._runner.run(self._house.check(self._granted))
 
 
-@pytest.mark.timeout(1800)  # of which shrinking what was found takes the most
-def test_R12_8_coins_are_neither_made_nor_lost_whatever_happens(postgres: EmbeddedPostgres) -> None:
+@pytest.mark.timeout(1800)  # mostly for shrinking a failing example
+def test_R12_8_no_coins_appear_or_disappear_during_failures(postgres: EmbeddedPostgres) -> None:
     CoinConservation.postgres = postgres
     run_state_machine_as_test(
         CoinConservation,

@@ -1,4 +1,4 @@
-"""WalletService: what a player has, how it came about, and grants by operators."""
+"""WalletService: balances and transfers of players, and grants by operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = api.TransferKind
 
 
 class Wallet:
-    """One caller of the service, with their roles."""
+    """A caller of the service with some roles."""
 
     def __init__(self, channel: aio.Channel, name: str, *roles: str) -> None:
         token = KEY.mint(
@@ -57,7 +57,7 @@ async def wallet(playing: Playing, replica: Replica, name: str, *roles: str) -> 
     return Wallet(channel, name, *roles)
 
 
-async def test_everybody_begins_with_the_opening_balance(playing: Playing) -> None:
+async def test_every_player_starts_with_the_opening_balance(playing: Playing) -> None:
     replica = await playing.replica(opening_balance_coins=250)
     ann, bob = [await wallet(playing, replica, name) for name in ("ann", "bob")]
     assert await asyncio.gather(*(ann.balance() for _ in range(5))) == [(250, 0)] * 5
@@ -67,14 +67,14 @@ async def test_everybody_begins_with_the_opening_balance(playing: Playing) -> No
     assert (await replica.store.ledger.check()).issued == 500
 
 
-async def test_R12_1_no_opening_balance_is_a_balance_too(playing: Playing) -> None:
+async def test_R12_1_the_opening_balance_can_be_0(playing: Playing) -> None:
     replica = await playing.replica(opening_balance_coins=0)
     ann = await wallet(playing, replica, "ann")
     assert await ann.balance() == (0, 0)
     assert list((await ann.transfers()).transfers) == []
 
 
-async def test_a_players_transfers_tell_where_every_coin_went(playing: Playing) -> None:
+async def test_the_transfers_of_a_player_show_every_movement_of_coins(playing: Playing) -> None:
     replica = await playing.replica()
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     ann = await wallet(playing, replica, "ann")
@@ -128,7 +128,9 @@ async def test_transfers_come_in_pages(playing: Playing) -> None:
         await ann.transfers(page_size=-1)
 
 
-async def test_a_grant_acts_once_and_comes_on_top_of_the_opening_balance(playing: Playing) -> None:
+async def test_a_grant_takes_effect_once_and_is_added_to_the_opening_balance(
+    playing: Playing,
+) -> None:
     replica = await playing.replica()
     root, rita = [await wallet(playing, replica, name, "operator") for name in ("root", "rita")]
     request_id = new_id()
@@ -139,11 +141,14 @@ async def test_a_grant_acts_once_and_comes_on_top_of_the_opening_balance(playing
     for changed in ({"coins": 71}, {"player_id": "bob"}):
         async with refused(reasons.ERROR_REASON_REQUEST_ID_REUSED):
             await root.grant(request_id=request_id, **changed)
-    assert await rita.grant(request_id=request_id) == (1140, 0)  # an id of her own
+    assert await rita.grant(request_id=request_id) == (
+        1140,
+        0,
+    )  # request ids belong to their operator
     ann = await wallet(playing, replica, "ann")
     kinds = [KINDS.Name(one.kind)[14:] for one in (await ann.transfers()).transfers]
     assert kinds == ["GRANT", "GRANT", "OPENING"]
-    # Bob got his opening balance, and not the grant that was refused.
+    # Bob has his opening balance without the refused grant.
     check = await replica.store.ledger.check()
     assert (check.holds, check.issued) == (True, 1140 + 1000)
 
@@ -176,7 +181,7 @@ async def test_a_malformed_grant_is_refused(
     await root.grant(coins=500)
 
 
-async def test_R12_1_only_operators_issue_coins_and_only_players_have_them(
+async def test_R12_1_only_operators_issue_coins_and_only_players_own_them(
     playing: Playing,
 ) -> None:
     replica = await playing.replica()
@@ -193,8 +198,8 @@ async def test_R12_1_only_operators_issue_coins_and_only_players_have_them(
     assert (await replica.store.ledger.check()).issued == 0
 
 
-def test_R12_1_no_call_names_another_player_but_the_grant() -> None:
-    """There is no call that could hand coins to another player or take them out of the game."""
+def test_R12_1_only_the_grant_names_another_player() -> None:
+    """No call can give coins to another player or take them out of the game."""
     (service,) = wallet_service_pb2.DESCRIPTOR.services_by_name.values()
     fields = {
         method.name: {field.name for field in method.input_type.fields}

@@ -14,10 +14,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from domain.match.fold import CorruptLogError, Match, fold
-from durak.v1.events_pb2 import Event, Passed, Record, SeatTaken
+from durak.v1.cards_pb2 import Card
+from durak.v1.events_pb2 import (
+    Attacked,
+    Challenged,
+    Defended,
+    Event,
+    Left,
+    Passed,
+    Record,
+    SeatTaken,
+    SeatVacated,
+    TakeDeclared,
+    TimedOut,
+    Transferred,
+)
 from durak.v1.table_pb2 import PHASE_PLAYING
 from tests.domain.random_play import all_settings, dealt_by_seed, play_out, state_of, step
-from tests.domain.tables import Table, assert_every_card_in_one_place, dealt
+from tests.domain.tables import Table, assert_every_card_in_one_place, dealt, opened
 from tests.domain.tables import settings as table_settings
 
 COMBINATIONS = list(all_settings())
@@ -162,7 +176,7 @@ def mutate(message: Message, data: st.DataObject) -> None:
     elif isinstance(value, bool):
         setattr(message, field.name, not value)
     elif isinstance(value, int):
-        numbers = st.integers(0, 60) | st.sampled_from([2**31 - 1])
+        numbers = st.integers(-8, 60) | st.sampled_from([-(2**31), 2**31 - 1])
         setattr(message, field.name, data.draw(numbers))
     elif isinstance(value, bytes):
         setattr(message, field.name, value + b"x")
@@ -258,3 +272,63 @@ def test_a_table_that_cannot_be_dealt_is_corrupt() -> None:
         record.event.table_opened.settings.CopyFrom(table_settings(seats=seats))
         with pytest.raises(CorruptLogError):
             fold([record])
+
+
+@pytest.mark.parametrize("setting", ["turn_timer_seconds", "stake_coins", "idle_limit_seconds"])
+def test_a_negative_setting_is_corrupt(setting: str) -> None:
+    record = Record(match_id=bytes(16), version=1)
+    opening = record.event.table_opened
+    opening.settings.CopyFrom(table_settings())
+    owner = opening if setting == "idle_limit_seconds" else opening.settings
+    setattr(owner, setting, -1)
+    with pytest.raises(CorruptLogError):
+        fold([record])
+
+
+def test_a_negative_seat_is_corrupt_before_the_deal() -> None:
+    table = opened(table_settings())
+    assert table.match.table.seats[-1] is None, "a list of Python accepts the number -1"
+    with pytest.raises(CorruptLogError):
+        table.match.fold_event(Event(seat_taken=SeatTaken(seat=-1, player_id="ann")))
+    table = opened(table_settings())
+    table.store([Event(seat_taken=SeatTaken(seat=1, player_id="ann"))])
+    with pytest.raises(CorruptLogError):
+        table.match.fold_event(Event(seat_vacated=SeatVacated(seat=-1)))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Event(attacked=Attacked(seat=-1, card=Card.CARD_6H)),
+        Event(defended=Defended(seat=-1, attack_card=Card.CARD_6D, card=Card.CARD_7D)),
+        Event(transferred=Transferred(seat=-1, card=Card.CARD_6H)),
+        Event(passed=Passed(seat=-1)),
+        Event(take_declared=TakeDeclared(seat=-1)),
+        Event(challenged=Challenged(seat=-1, play_version=6)),
+        Event(challenged=Challenged(seat=0, play_version=-1)),
+        Event(timed_out=TimedOut(seat=-1)),
+        Event(left=Left(seat=-1)),
+    ],
+    ids=lambda event: event.WhichOneof("kind"),
+)
+def test_a_negative_number_in_an_event_is_corrupt(event: Event) -> None:
+    table = dealt(
+        "6♦ 8♦ 9♦ 10♦ J♦ 6♠",
+        "7♦ 7♣ 8♣ 9♣ 10♣ J♣",
+        "6♥ 7♥ 8♥ 9♥ 10♥ J♥",
+        trump="A♠",
+        tricky=True,
+        transfer=True,
+        turn_timer_seconds=30,
+    )
+    table.play("A: 6♦")
+    with pytest.raises(CorruptLogError):
+        table.match.fold_event(event)
+
+
+def test_a_deal_with_a_negative_first_attacker_is_corrupt() -> None:
+    records = [Record.FromString(record.SerializeToString()) for record in a_match(0)]
+    at = next(at for at, record in enumerate(records) if record.event.HasField("dealt"))
+    records[at].event.dealt.first_attacker = -1
+    with pytest.raises(CorruptLogError):
+        fold(records[: at + 1])

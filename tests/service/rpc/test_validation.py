@@ -12,10 +12,20 @@ from hypothesis import strategies as st
 
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
+from durak.v1.audit_service_pb2 import ReadEventsRequest
+from durak.v1.dispute_service_pb2 import ListDisputesRequest
+from durak.v1.practice_service_pb2 import ListPuzzlesRequest
+from durak.v1.standings_service_pb2 import ListRatingsRequest
 from durak.v1.table_pb2 import Phase
+from durak.v1.wallet_service_pb2 import GrantCoinsRequest, ListTransfersRequest
+from service.audit.requests import read_events
+from service.disputes.requests import list_disputes
 from service.matches import requests
+from service.practice.requests import list_puzzles
 from service.rpc.errors import Refused
 from service.rpc.validation import Target
+from service.standings.requests import list_ratings
+from service.wallet.requests import grant_coins, list_transfers
 
 # Fixed, since they stand in the names of cases, which have to be the same in every worker.
 MATCH = UUID("436bebf9-7c4a-4a7b-a4ee-f3ebc38d7914")
@@ -174,6 +184,44 @@ def test_moves_without_cards() -> None:
 def test_lists() -> None:
     request = api.ListMatchesRequest(phase=9, page_size=-1, page_token="t" * 513)  # type: ignore[arg-type]
     assert faulty(lambda: requests.list_matches(request)) == {"phase", "page_size", "page_token"}
+
+
+PAGED: list[tuple[Callable[[Any], int], Callable[..., Any], int, int]] = [
+    (requests.list_matches, api.ListMatchesRequest, 20, 100),
+    (list_puzzles, ListPuzzlesRequest, 20, 100),
+    (list_ratings, ListRatingsRequest, 20, 100),
+    (list_transfers, ListTransfersRequest, 20, 100),
+    (lambda request: list_disputes(request)[0], ListDisputesRequest, 20, 100),
+    (
+        lambda request: read_events(request)[1],
+        lambda **fields: ReadEventsRequest(match_id=str(MATCH), **fields),
+        500,
+        1000,
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "request_of", "default", "largest"), PAGED)
+def test_a_page_size_beyond_the_limit_means_the_limit(
+    check: Callable[[Any], int], request_of: Callable[..., Any], default: int, largest: int
+) -> None:
+    sizes = [check(request_of(page_size=size)) for size in (0, 1, largest, largest + 1, 2**31 - 1)]
+    assert sizes == [default, 1, largest, largest, largest]
+    assert faulty(lambda: check(request_of(page_size=-1))) == {"page_size"}
+
+
+def test_negative_numbers_are_malformed() -> None:
+    sit = api.TakeSeatRequest(**IDS, seat=-1, expected_version=-1)
+    assert faulty(lambda: requests.take_seat(sit)) == {"seat", "expected_version"}
+    watch = api.WatchMatchRequest(match_id=str(MATCH), after_version=-1)
+    assert faulty(lambda: requests.watch_match(watch)) == {"after_version"}
+    on_session = api.SessionWatch(request_id=str(REQUEST), watch=watch)
+    assert faulty(lambda: requests.session_watch(on_session)) == {"watch.watch.after_version"}
+    challenge: Any = {"challenge": {"play_version": -1}}
+    play = api.PlayRequest(**IDS, move=challenge)
+    assert faulty(lambda: requests.play(play)) == {"move.challenge.play_version"}
+    grant = GrantCoinsRequest(request_id=str(REQUEST), player_id="ann", coins=-1)
+    assert faulty(lambda: grant_coins(grant, 100)) == {"coins"}
 
 
 def test_watches_on_a_session() -> None:

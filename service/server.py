@@ -169,14 +169,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         failures = Failures()
         engine = build_engine(store, config, limits, failures)
         health = Health(SERVICES)
-        interceptor = Interceptor(
-            _authenticator(config, keys),
-            limits,
-            failures,
-            telemetry,
-            session_grace_seconds=config.session_grace_seconds,
-            log_calls=config.log_level == "debug",
-        )
+        interceptor = _interceptor(config, keys, limits, failures, telemetry)
         server = aio.server(interceptors=[interceptor], options=channel_options(config))
         _add_services(server, store, config, engine)
         _add_health_and_reflection(server, health)
@@ -277,13 +270,23 @@ async def _keys(config: Config) -> KeySource:
     return keys
 
 
-def _authenticator(config: Config, keys: KeySource) -> Authenticator:
-    return Authenticator(
+def _interceptor(
+    config: Config, keys: KeySource, limits: Limits, failures: Failures, telemetry: Telemetry
+) -> Interceptor:
+    authenticator = Authenticator(
         keys,
         issuer=config.token_issuer,
         audience=config.token_audience,
         leeway_seconds=config.token_leeway_seconds,
         cache_size=config.token_cache_size_max,
+    )
+    return Interceptor(
+        authenticator,
+        limits,
+        failures,
+        telemetry,
+        session_grace_seconds=config.session_grace_seconds,
+        log_calls=config.log_level == "debug",
     )
 
 

@@ -71,7 +71,7 @@ class Bout:
 
     def is_beaten(self) -> bool:
         """Return whether every attack card is beaten."""
-        return all(row.defence for row in self.rows)
+        return 0 not in [row.defence for row in self.rows]
 
     def add_play(self, version: int, play: Play, now_us: int) -> None:
         """Record a play. It withdraws all passes (R5.3) and restarts the clock."""

@@ -15,7 +15,13 @@ from durak.v1.events_pb2 import (
     SeatVacated,
     TableOpened,
 )
-from durak.v1.settings_pb2 import BotLevel, Settings, ThrowIn
+from durak.v1.settings_pb2 import (
+    BOT_LEVEL_UNSPECIFIED,
+    THROW_IN_ALL,
+    THROW_IN_NEIGHBOURS,
+    BotLevel,
+    Settings,
+)
 
 RULES_VERSIONS: Final = ("1.0.0",)
 """The versions of the rules that this audit judges by."""
@@ -45,11 +51,16 @@ _PRESETS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
 
 
 class Occupant(NamedTuple):
-    """The player or bot on a seat; a bot has no id."""
+    """The player or bot on a seat. The first two fields are those of its commands."""
 
+    actor_kind: int
     player_id: str
-    is_bot: bool
+    """Empty for a bot."""
     client_seed: bytes
+
+
+_BOT_LEVELS: Final = frozenset(BotLevel.values()) - {BOT_LEVEL_UNSPECIFIED}
+_NOBODY: Final = Occupant(ACTOR_KIND_PLAYER, "", b"")
 
 
 class Table:
@@ -59,24 +70,21 @@ class Table:
         settings = opened.settings
         self.deck: int = settings.deck
         self.size: int = settings.seats
-        self.all_throw_in: bool = settings.throw_in == ThrowIn.THROW_IN_ALL
+        self.all_throw_in: bool = settings.throw_in == THROW_IN_ALL
         self.transfer: bool = settings.transfer
         self.draw_allowed: bool = settings.draw_allowed
         self.five_card_opening: bool = settings.five_card_opening
         self.tricky: bool = settings.tricky
         self.turn_us: int = settings.turn_timer_seconds * 1_000_000
         self.idle_us: int = opened.idle_limit_seconds * 1_000_000
+        self.limit_us: int = self.turn_us or self.idle_us
+        """How long a seat may be on the clock (R10.1, R10.8)."""
         self.stake: int = min(max(0, settings.stake_coins), STAKE_COINS_MAX)
         self.owner_id: str = opened.owner_id
         self.is_rematch: bool = bool(opened.rematch_of)
         self.reserved_for: tuple[str, ...] = tuple(opened.reserved_for)
         self.seed_hash: bytes = opened.server_seed_hash
         self.seats: dict[int, Occupant] = {}
-
-    @property
-    def limit_us(self) -> int:
-        """How long a seat may be on the clock (R10.1, R10.8)."""
-        return self.turn_us or self.idle_us
 
     def belongs_to(self, player_id: str) -> bool:
         """Return whether this player may open the table, seat its bots, and cancel it.
@@ -90,10 +98,7 @@ class Table:
 
     def judge_actor(self, command: Command, seat: int, notes: Notebook) -> None:
         """Judge whether a command comes from the player or bot on the seat."""
-        occupant = self.seats.get(seat)
-        player_id = "" if occupant is None else occupant.player_id
-        is_bot = occupant is not None and occupant.is_bot
-        actor = (ACTOR_KIND_BOT if is_bot else ACTOR_KIND_PLAYER, player_id)
+        actor = self.seats.get(seat, _NOBODY)[:2]
         if command[:2] != actor:
             notes.fault(Kind.ACTOR, RECORD_CLAUSE, actor, command[:2], seat)
 
@@ -107,7 +112,7 @@ class Table:
         if not 0 <= seat < self.size:
             notes.fault(Kind.SEATING, "R3.0", f"a seat below {self.size}", seat)
             return False
-        is_bot = taken.bot_level != BotLevel.BOT_LEVEL_UNSPECIFIED
+        is_bot = taken.bot_level != BOT_LEVEL_UNSPECIFIED
         if seat in self.seats:
             notes.fault(Kind.SEATING, "R3.0", "a free seat", f"seat {seat}, taken", seat)
         if is_bot:
@@ -117,14 +122,15 @@ class Table:
         reserved = self.reserved_for[seat] if seat < len(self.reserved_for) else taken.player_id
         if reserved != taken.player_id:
             notes.fault(Kind.SEATING, "R13.1", reserved or "a bot", taken.player_id, seat)
-        self.seats[seat] = Occupant(taken.player_id, is_bot, taken.client_seed)
+        kind = ACTOR_KIND_BOT if is_bot else ACTOR_KIND_PLAYER
+        self.seats[seat] = Occupant(kind, taken.player_id, taken.client_seed)
         return True
 
     def _judge_bot(self, taken: SeatTaken, actor: Command, notes: Notebook) -> None:
         seat = taken.seat
         if self.stake:
             notes.fault(Kind.SEATING, "R12.7", "no bot at a staked table", "a bot", seat)
-        if taken.bot_level not in BotLevel.values():
+        if taken.bot_level not in _BOT_LEVELS:
             notes.fault(Kind.SEATING, "R14", "easy, normal or hard", taken.bot_level, seat)
         if taken.player_id or taken.display_name or taken.client_seed:
             notes.fault(Kind.SEATING, "R14", "a bot without name and seed", "either", seat)
@@ -149,7 +155,7 @@ class Table:
         body: SeatVacated = entry.body
         seat, actor = body.seat, entry.command
         occupant = self.seats.pop(seat, None)
-        if occupant is None or occupant.is_bot:
+        if occupant is None or occupant.actor_kind == ACTOR_KIND_BOT:
             notes.fault(Kind.SEATING, "R3.0", "the seat of a player", f"seat {seat}", seat)
         elif actor.actor_kind != ACTOR_KIND_PLAYER or actor.actor_id != occupant.player_id:
             notes.fault(Kind.ACTOR, "R3.0", occupant.player_id, actor.actor_id or "nobody", seat)
@@ -195,7 +201,7 @@ def _judge_settings(settings: Settings, notes: Notebook) -> bool:
     if not can_be_dealt:
         found = f"{settings.deck} cards for {settings.seats} seats"
         fault(Kind.SETTINGS, "R2.1", "six cards for each of 2 to 6 seats", found)
-    if settings.throw_in not in (ThrowIn.THROW_IN_NEIGHBOURS, ThrowIn.THROW_IN_ALL):
+    if settings.throw_in not in (THROW_IN_NEIGHBOURS, THROW_IN_ALL):
         fault(Kind.SETTINGS, "R5.2", "neighbours or all", settings.throw_in)
     if not 0 <= settings.turn_timer_seconds <= TURN_TIMER_SECONDS_MAX:
         fault(Kind.SETTINGS, "R10", "at most a day", settings.turn_timer_seconds)

@@ -298,7 +298,7 @@ def _correction_faults(ruled: DisputeRuled, match: MatchFacts) -> tuple[FieldFau
 
 
 def _refuse_decision(dispute: Dispute, match: MatchFacts, operator_id: str) -> Refusal | None:
-    """The operator is neither the auditor who ruled nor a player who ever sat at the match."""
+    """Refuse an operator who made the ruling or ever had a seat in the match."""
     if operator_id in match.ever_sat:
         return Refusal(reasons.ERROR_REASON_OWN_MATCH)
     if dispute.status != DISPUTE_STATUS_CORRECTION_PENDING:

@@ -61,8 +61,8 @@ async def matches_running(
 ) -> AsyncIterator[None]:
     """Follow the log and enforce deadlines during the block.
 
-    Then stop the clock and the bots, and wait for what is being stored. All calls must have ended
-    before.
+    Then stop the clock and the bots, and wait until the running appends are done. All calls must
+    have ended before.
     """
     context = matches.context
     tail = partial(follow, context.store, matches)

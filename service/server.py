@@ -5,7 +5,7 @@
 
 When the block ends, the service stops in this order: it reports that it is not ready; watches and
 sessions end with DRAINING, and new calls are refused with it; running commands get
-`drain_seconds_max`; the port closes; what is being stored is finished; the store and the embedded
+`drain_seconds_max`; the port closes; the store finishes its writes; the store and the embedded
 Postgres are closed; the last traces are sent.
 """
 

@@ -15,13 +15,6 @@ ROOT = Path(__file__).resolve().parent.parent
 GUIDE = "docs/plain-english.md"
 SUFFIXES = {".py", ".md", ".proto", ".ftl", ".yaml", ".sql", ".toml", ".mjs", ".js", ".html", ""}
 NO_PROSE = ("_pb2", "docs/examples/", "proto/third_party/", "tests/test_plain_english.py")
-NOT_YET = (
-    "proto/",
-    "service/",
-    "tests/service/",
-    "docs/architecture.md",
-    "docs/auditor.md",
-)
 ANOTHER_LANGUAGE = re.compile(r"/locale/(?!en/)|/puzzles/")
 
 
@@ -67,7 +60,6 @@ def files_with_prose() -> list[str]:
         and name != GUIDE
         and not any(part in name for part in NO_PROSE)
         and not ANOTHER_LANGUAGE.search(name)
-        and not name.startswith(NOT_YET)
     ]
 
 

@@ -49,7 +49,7 @@ class Clock:
         return len(due)
 
     async def wake(self, match_id: bytes) -> None:
-        """Do what is due in a match (its id: 16 bytes), and set its next wake-up."""
+        """Act on the deadlines of a match (its id: 16 bytes), and set its next wake-up."""
         try:
             with self._matches.pinned(match_id) as live:
                 await live.submit(partial(self._wake, live))

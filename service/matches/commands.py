@@ -28,7 +28,7 @@ from service.rpc.limits import Limits
 from service.rpc.validation import Target
 
 Answer = asyncio.Future[TableView]
-"""The caller's view right after the command, or what it raised."""
+"""The view of the caller right after the command, or its error."""
 
 
 class Commands:

@@ -165,7 +165,7 @@ class LiveMatch:
         return True
 
     async def catch_up_to(self, version: int) -> None:
-        """Fold what is missing up to a version that is known to be in the log."""
+        """Fold the missing records up to a version that is known to be in the log."""
         if self.match.version < version:
             await self.catch_up()
 
@@ -243,7 +243,7 @@ class LiveMatch:
         """Append the events of a command and publish them once they are durable.
 
         Returns False if they were refused, or if it is unknown whether they were stored. The state
-        is then the newest, and the command is to be decided again.
+        is then the newest, and the command must be decided again.
         """
         prepared = self._prepare(envelope, outcome)
         head = await self._append(prepared)

@@ -66,7 +66,7 @@ class LiveMatches:
         return live.submit(partial(live.open if envelope.opens else live.answer, envelope))
 
     def catch_up(self, match_id: bytes, version: int) -> None:
-        """Let a match read what it lacks up to a version of the log, if it is live."""
+        """Let a live match read the missing records up to a version of the log."""
         live = self._matches.get(match_id)
         if live is not None and live.match.version < version:
             reading = live.submit(partial(live.catch_up_to, version))

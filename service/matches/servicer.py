@@ -23,7 +23,7 @@ from service.rpc.limits import Limits
 
 
 class MatchService(api_grpc.MatchServiceServicer):
-    """The servicer. The interceptor turns what it raises into a status."""
+    """The servicer. The interceptor turns its exceptions into a status."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ _RESULTS: Final = MappingProxyType(
 
 
 class PracticeService(api_grpc.PracticeServiceServicer):
-    """The servicer. The interceptor turns what it raises into a status."""
+    """The servicer. The interceptor turns its exceptions into a status."""
 
     def __init__(self, puzzles: Puzzles, texts: PracticeTexts, public_calls: PublicCalls) -> None:
         """Serve these puzzles, within the rate limit of each address."""

@@ -11,7 +11,7 @@ from service.rules.rule_sheets import RuleSheets
 
 
 class RulesService(api_grpc.RulesServiceServicer):
-    """The servicer. The interceptor turns what it raises into a status."""
+    """The servicer. The interceptor turns its exceptions into a status."""
 
     def __init__(self, sheets: RuleSheets, public_calls: PublicCalls) -> None:
         """Serve these sheets, within the rate limit of each address."""

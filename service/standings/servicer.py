@@ -24,7 +24,7 @@ _POINTS_BYTES: Final = 4
 
 
 class StandingsService(api_grpc.StandingsServiceServicer):
-    """The servicer. The interceptor turns what it raises into a status."""
+    """The servicer. The interceptor turns its exceptions into a status."""
 
     def __init__(self, standings: Standings, matches: LiveMatches, config: Config) -> None:
         """Serve these standings. The seats of a series are those of its first match."""

@@ -31,7 +31,7 @@ _CORRECTIONS: Final = frozenset({TransferKind.CORRECTION_IN, TransferKind.CORREC
 
 
 class WalletService(api_grpc.WalletServiceServicer):
-    """The servicer. The interceptor turns what it raises into a status."""
+    """The servicer. The interceptor turns its exceptions into a status."""
 
     def __init__(self, ledger: Ledger, config: Config) -> None:
         """Serve this ledger."""

@@ -592,7 +592,7 @@ class Finding(_message.Message):
     expected: _builtins.str
     """What should be, in words. At most about 1000 characters."""
     found: _builtins.str
-    """What is there, in words. At most about 1000 characters."""
+    """The found value as text. At most about 1000 characters."""
     def __init__(
         self,
         *,

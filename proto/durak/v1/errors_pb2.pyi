@@ -260,7 +260,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_LOG_CORRUPT: _ErrorReason.ValueType  # 92
     """Cause: the stored records are not a valid match, or the stored tree is broken: they were changed. Action: call
-    VerifyMatch, which says what is wrong, and inform the operator. DATA_LOSS.
+    VerifyMatch, which lists the faults, and inform the operator. DATA_LOSS.
     """
     ERROR_REASON_DISPUTE_NOT_FOUND: _ErrorReason.ValueType  # 100
     """Disputes.
@@ -554,7 +554,7 @@ checkpoint after its end. FAILED_PRECONDITION.
 """
 ERROR_REASON_LOG_CORRUPT: ErrorReason.ValueType  # 92
 """Cause: the stored records are not a valid match, or the stored tree is broken: they were changed. Action: call
-VerifyMatch, which says what is wrong, and inform the operator. DATA_LOSS.
+VerifyMatch, which lists the faults, and inform the operator. DATA_LOSS.
 """
 ERROR_REASON_DISPUTE_NOT_FOUND: ErrorReason.ValueType  # 100
 """Disputes.

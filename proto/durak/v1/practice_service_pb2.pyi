@@ -391,7 +391,7 @@ class TryMoveResponse(_message.Message):
     result_text: _builtins.str
     """The result in words."""
     explanation: _builtins.str
-    """Why the choice is right, or what it misses, in words."""
+    """Why the choice is right or wrong, as text."""
     language: _builtins.str
     """The language of the texts: `ru`, `el` or `en`."""
     @_builtins.property

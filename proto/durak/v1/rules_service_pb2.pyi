@@ -224,7 +224,7 @@ class RuleSheet(_message.Message):
     title: _builtins.str
     """The name of the game."""
     variant: _builtins.str
-    """The table in one line: the deck, the seats, what is allowed, the version of the rules."""
+    """The table in one line: the deck, the seats, the optional rules, the version of the rules."""
     rules_version: _builtins.str
     """The version of the rules, such as `1.0.0`."""
     language: _builtins.str

@@ -124,7 +124,7 @@ def test_a_missing_text_is_an_error() -> None:
         texts().format("no-such-text", "en")
 
 
-def test_the_text_tells_the_metadata() -> None:
+def test_the_text_contains_the_metadata() -> None:
     refusal = Refusal(
         reasons.ERROR_REASON_INSUFFICIENT_COINS,
         metadata={"balance_coins": "40", "stake_coins": "100"},

@@ -29,7 +29,7 @@ async def test_T10_a_compressed_message_is_refused_and_not_inflated(tmp_path: Pa
 
 
 @pytest.mark.parametrize("valid", [0, 1])
-async def test_T08_two_tokens_are_refused_whichever_is_valid(tmp_path: Path, valid: int) -> None:
+async def test_T08_two_tokens_are_refused_even_if_one_is_valid(tmp_path: Path, valid: int) -> None:
     async with framed(tmp_path) as frame:
         pairs = [("authorization", "Bearer x.y.z"), *frame.metadata()]
         metadata = pairs if valid else pairs[::-1]

@@ -255,7 +255,7 @@ async def test_draining_ends_streams_and_refuses_calls(frame: Framed) -> None:
     assert (answer.code, answer.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
     assert (await refusal(frame.unary()("a", metadata=metadata))).reason == "DRAINING"
     assert (await refusal(frame.watch()("a", metadata=metadata))).reason == "DRAINING"
-    assert await public.read() is aio.EOF  # was told to go, and not to end
+    assert await public.read() is aio.EOF  # its handler ended it, not the drain
     await frame.interceptor.limits.idle()
 
 

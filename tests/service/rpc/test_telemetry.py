@@ -71,7 +71,7 @@ async def test_a_call_continues_the_trace_of_its_caller_and_is_measured(
     assert [span.status.code for span in kept.spans] == [0, 0, 2]  # the service's faults alone
     assert attributes(failed)["error.type"] == "INTERNAL"
 
-    # Metrics of replicas are told apart by it.
+    # It distinguishes the metrics of replicas.
     assert attributes(kept.resources[0])["service.instance.id"]
     metrics = {metric.name: metric for metric in kept.metrics}
     by_code = {

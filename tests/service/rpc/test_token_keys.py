@@ -157,7 +157,7 @@ async def test_T09_an_empty_key_set_revokes_all_keys(issuer: Issuer) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{}", b'{"keys": 1}', b'{"keys": []}', b"[" * 100_000]
 )
-async def test_a_key_set_that_is_none(issuer: Issuer, content: bytes) -> None:
+async def test_an_invalid_key_set_is_refused(issuer: Issuer, content: bytes) -> None:
     issuer.content = content
     with pytest.raises(KeySetError):
         await key_set(issuer.address).load()

@@ -156,7 +156,7 @@ def test_levels_of_bots(level: int) -> None:
         ("transfer", ["card"]),
     ],
 )
-def test_cards_that_are_none(card: int, kind: str, paths: list[str]) -> None:
+def test_invalid_cards_are_refused(card: int, kind: str, paths: list[str]) -> None:
     move: Any = {kind: dict.fromkeys(paths, card)}
     request = api.PlayRequest(**IDS, move=move)
     assert faulty(lambda: requests.play(request)) == {f"move.{kind}.{path}" for path in paths}

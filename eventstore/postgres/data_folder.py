@@ -106,18 +106,21 @@ class DataFolder:
         """Whether the path is short enough for a Unix socket."""
         return len(os.fsencode(self.sockets)) <= SOCKET_FOLDER_BYTES_MAX
 
-    def make_dsn(self, role: str, database: str) -> str:
-        """Return the address of a database for a role, with its password.
+    def make_dsn(self, role: str, database: str, *, with_password: bool = True) -> str:
+        """Return the address of a database for a role.
 
-        Raises EmbeddedPostgresError if the server was never started.
+        Leave the password out where the address becomes an argument of a process, which every
+        local user can read. Raises EmbeddedPostgresError if the server was never started.
         """
         port = self.read_port()
         if port is None:
             raise EmbeddedPostgresError(f"no server was ever started on {self.path}")
         host = str(self.sockets) if self.has_socket else "127.0.0.1"
         query = urlencode({"host": host, "port": port})
-        password = quote(self.read_password(role), safe="")
-        return f"postgresql://{role}:{password}@/{quote(database, safe='')}?{query}"
+        user = role
+        if with_password:
+            user += f":{quote(self.read_password(role), safe='')}"
+        return f"postgresql://{user}@/{quote(database, safe='')}?{query}"
 
     def read_postmaster(self) -> Postmaster | None:
         """Return the process of the server's pid file, or None if it is not alive."""

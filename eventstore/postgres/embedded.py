@@ -288,10 +288,10 @@ class EmbeddedPostgres:
             SELECT 'CREATE DATABASE {DATABASE}'
             WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{DATABASE}') \\gexec
         """  # noqa: S608 - psql takes no parameters here, and the password has no special characters
-        owner_dsn = self.owner_dsn("postgres")
+        owner_dsn = self._files.make_dsn(OWNER_ROLE, "postgres", with_password=False)
         answer = self.user.run(
             self.bin_dir / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", owner_dsn,
-            stdin=script,
+            env={"PGPASSWORD": self._files.read_password(OWNER_ROLE)}, stdin=script,
         )  # fmt: skip
         if answer.returncode != 0:
             raise EmbeddedPostgresError(f"the roles cannot be created: {answer.stderr.strip()}")

@@ -94,7 +94,7 @@ def make(path: Path, name: str) -> NoteKey:
     key = NoteKey.generate(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, [key], os.O_EXCL)
+        _write(path, [key])
     except FileExistsError:
         raise NoteKeyError(f"{path} already exists: `durak key rotate` adds a key") from None
     return key
@@ -126,12 +126,14 @@ def signed(text: str, keys: Sequence[NoteKey]) -> str:
 
 def _replace(path: Path, keys: Sequence[NoteKey]) -> None:
     fresh = path.with_name(f"{path.name}.new")
-    _write(fresh, keys, os.O_TRUNC)
+    fresh.unlink(missing_ok=True)
+    _write(fresh, keys)
     fresh.replace(path)
 
 
-def _write(path: Path, keys: Sequence[NoteKey], flag: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600)
+def _write(path: Path, keys: Sequence[NoteKey]) -> None:
+    """Write a new file with mode 0600. An existing one, of whatever mode, is an error."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.writelines(f"{key.line()}\n" for key in keys)
         file.flush()

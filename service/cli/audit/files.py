@@ -1,7 +1,7 @@
 """`durak audit export` and `report`: a match as a transcript file or an HTML file."""
 
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 from uuid import UUID
 
 import click
@@ -11,33 +11,18 @@ from service.checkpoints.signing_keys import NoteKeyError
 from service.cli.audit.source import Access, with_audit_access
 from service.cli.exits import CommandError
 from service.cli.options import MATCH, load_config
+from service.cli.output_file import OUTPUT, write_output
 from service.cli.verify import read_key
 from service.report.page import NoTranscriptError, render_report
 
 
-def _refuse_terminal(_: click.Context, __: click.Parameter, output: BinaryIO) -> BinaryIO:
-    if output.isatty():
-        raise click.UsageError("refusing to write a file to the terminal: give a name with -o")
-    return output
-
-
-_OUTPUT: Final = click.option(
-    "-o",
-    "--output",
-    type=click.File("wb"),
-    default="-",
-    callback=_refuse_terminal,
-    help="File to write.  [default: standard output, unless it is a terminal]",
-)
-
-
 @click.command("export")
 @MATCH
-@_OUTPUT
+@OUTPUT
 @with_audit_access
-def export_command(*, access: Access, match_id: UUID, output: BinaryIO) -> None:
+def export_command(*, access: Access, match_id: UUID, output: Path | None) -> None:
     """Write the transcript of MATCH, for `durak verify`."""
-    output.write(access.query(lambda source: source.transcript(match_id)))
+    write_output(output, access.query(lambda source: source.transcript(match_id)))
 
 
 @click.command("report")
@@ -50,7 +35,7 @@ def export_command(*, access: Access, match_id: UUID, output: BinaryIO) -> None:
     help="Public key of the service, or a file with it.  "
     "[env var: DURAK_VERIFIER_KEY; default for MATCH: the key in the data folder]",
 )
-@_OUTPUT
+@OUTPUT
 @with_audit_access
 def report_command(
     *,
@@ -58,7 +43,7 @@ def report_command(
     match_id: UUID | None,
     transcript: BinaryIO | None,
     key: str | None,
-    output: BinaryIO,
+    output: Path | None,
 ) -> None:
     """Write a match as an HTML file: the table move by move, with the findings of the audit.
 
@@ -76,7 +61,7 @@ def report_command(
         page = render_report(data, public_key, access.language)
     except NoTranscriptError as error:
         raise CommandError(f"not a transcript: {error}") from error
-    output.write(page.encode())
+    write_output(output, page.encode())
 
 
 def _own_key(data_dir: Path | None) -> str | None:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -113,6 +114,25 @@ def test_the_folder_is_closed_to_other_accounts(folder: Path) -> None:
     folder.chmod(0o755)
     with pytest.raises(EmbeddedPostgresError, match="0700"):
         postgres.start()
+
+
+def test_no_process_gets_a_password_as_an_argument(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every local user can read the arguments of all processes."""
+    started: list[str] = []
+
+    class Recorded(subprocess.Popen[Any]):
+        def __init__(self, arguments: Any, *others: Any, **options: Any) -> None:
+            started.append(" ".join(map(str, arguments)))
+            super().__init__(arguments, *others, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", Recorded)
+    with server(folder) as postgres:
+        assert any("psql" in command for command in started)
+        secrets = [file.read_text().strip() for file in postgres.folder.glob("*.password")]
+        assert len(secrets) == 2
+        assert not any(secret in command for secret in secrets for command in started)
 
 
 def test_data_of_another_major_version_is_refused_with_a_remedy(folder: Path) -> None:

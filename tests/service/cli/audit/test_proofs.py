@@ -41,8 +41,10 @@ def test_an_export_is_verified_with_the_public_key(terminal: Terminal) -> None:
     [match_id, _] = sign(terminal, 1, 2)
     file, key = terminal.folder / "match", terminal.folder / "key"
     key.write_text(terminal.durak("key", "public").stdout)
+    file.touch(mode=0o644)  # the mode of a file that is there before does not stay
     done = terminal.durak("audit", "export", match_id, "-o", str(file))
     assert (done.returncode, done.stdout) == (0, "")
+    assert file.stat().st_mode & 0o777 == 0o600
     done = terminal.durak("verify", str(file), "--key", str(key))
     assert done.returncode == 0, done.stdout
     assert done.stdout.startswith("PROVEN: ")
@@ -50,6 +52,7 @@ def test_an_export_is_verified_with_the_public_key(terminal: Terminal) -> None:
     page = terminal.folder / "page.html"
     arguments = ("audit", "report", "--transcript", str(file), "--key", str(key))
     assert terminal.durak(*arguments, "-o", str(page)).returncode == 0
+    assert page.stat().st_mode & 0o777 == 0o600
     from_file = page.read_text("utf-8")
     assert "Proven: no fault" in from_file
     assert terminal.durak("audit", "report", match_id).stdout == from_file  # its own key

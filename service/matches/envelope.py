@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from domain.match.commands import Actor, Command, OpenTable, Rematch
+from domain.match.fold import Match
 
 
 class Envelope(NamedTuple):
@@ -23,6 +24,14 @@ class Envelope(NamedTuple):
     def opens(self) -> bool:
         """The command may be the first of its match."""
         return isinstance(self.command, OpenTable | Rematch)
+
+
+def payload_of(command: Command) -> tuple[object, ...]:
+    """Return what the client chose in a command, without what the server adds to it."""
+    if isinstance(command, OpenTable | Rematch):
+        command = command._replace(server_seed=b"")
+    fields = [part.match_id if isinstance(part, Match) else part for part in command]
+    return (type(command), *fields)
 
 
 def with_server_seed(command: Command, server_seed: bytes) -> Command:

@@ -36,7 +36,7 @@ from service.matches.context import Context
 from service.matches.envelope import Envelope
 from service.matches.lobby import changes_row, lobby_row
 from service.matches.records import by_command, records_of
-from service.matches.repeats import answered_match
+from service.matches.repeats import RecentAnswers, answered_match
 from service.matches.stakes import coin_moves, open_accounts, too_few_coins
 from service.matches.wake_up import next_wake_up_us
 from service.rpc.errors import Refused, refuse
@@ -65,6 +65,7 @@ class LiveMatch:
         "_is_loaded",
         "_jobs",
         "_on_idle",
+        "_recent",
         "_wake_up_us",
         "_worker",
         "listeners",
@@ -97,6 +98,7 @@ class LiveMatch:
         self.match = Match(self.match_id)
         self._hash = first_hash(self.stream_id)
         self._is_loaded = False
+        self._recent = RecentAnswers()
         self._wake_up_us: int | None = None
         """The wake-up that the store is known to have; None: unknown."""
 
@@ -151,6 +153,7 @@ class LiveMatch:
         self._is_loaded = True
         if not stored:
             return False
+        self._recent.clear()  # the match of the newest answer is folded on
         try:
             records = read_records(stored, self._hash)
             hash_at = {record.version: record.hash for record in stored}
@@ -205,9 +208,7 @@ class LiveMatch:
             is_newest = True
         for _ in range(1 + self._context.config.conflict_retries_max):
             if envelope.request_id in self.match.requests:
-                stored = await self._context.store.read(self.stream_id)
-                records = read_records(stored, first_hash(self.stream_id))
-                answered = answered_match(records, envelope)
+                answered = await self._find_answer(envelope)
                 if answered is not None:
                     self._context.counters.repeats += 1
                     return answered
@@ -219,6 +220,13 @@ class LiveMatch:
                 return self.match
             is_newest = True
         raise refuse(reasons.ERROR_REASON_CONTENTION)
+
+    async def _find_answer(self, envelope: Envelope) -> Match | None:
+        recent = self._recent.find(envelope)
+        if recent is not None:
+            return recent
+        stored = await self._context.store.read(self.stream_id)
+        return answered_match(read_records(stored, first_hash(self.stream_id)), envelope)
 
     async def reschedule(self) -> None:
         """Set the wake-up in the store, unless another replica has appended meanwhile."""
@@ -253,6 +261,8 @@ class LiveMatch:
         self._wake_up_us = prepared.wake_up_us
         self._count(envelope, prepared)
         self.match = outcome.commit()
+        if envelope.request_id:
+            self._recent.add(envelope, self.match)
         self._publish(prepared.records, head.hash, is_own=True)
         return True
 

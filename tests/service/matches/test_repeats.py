@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.match.commands import Actor, Command, OpenTable, TakeSeat
+from domain.match.commands import Actor, Command, Leave, OpenTable, TakeSeat
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.outcome import Outcome
@@ -13,7 +13,7 @@ from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Record
 from service.matches.envelope import Envelope
 from service.matches.records import records_of
-from service.matches.repeats import answered_match
+from service.matches.repeats import ANSWERS_REMEMBERED, RecentAnswers, answered_match
 from service.rpc.errors import Refused
 from tests.domain.tables import (
     IDLE_LIMIT_SECONDS,
@@ -89,3 +89,28 @@ def test_another_payload_under_the_same_request_id_is_refused(
     with pytest.raises(Refused) as caught:
         answered_match(LOG, envelope(sitting(0), command, request_id))
     assert caught.value.refusal.reason == ErrorReason.ERROR_REASON_REQUEST_ID_REUSED
+
+
+def test_a_recent_command_is_answered_from_memory() -> None:
+    recent, match = RecentAnswers(), Match(MATCH_ID)
+    sit = envelope(sitting(0), TakeSeat("A", seat=1), SIT)
+    recent.add(envelope(sitting(0), OPENING, OPEN), Match(MATCH_ID))
+    recent.add(sit, match)
+    assert recent.find(sit) is match
+    assert recent.find(envelope(sitting(1), TakeSeat("A", seat=1), SIT)) is None
+    assert recent.find(envelope(sitting(0), OPENING._replace(server_seed=bytes(32)), OPEN))
+    for command in (TakeSeat("A"), TakeSeat("B", seat=1), Leave()):
+        with pytest.raises(Refused) as refused:
+            recent.find(envelope(sitting(0), command, SIT))
+        assert refused.value.refusal.reason == ErrorReason.ERROR_REASON_REQUEST_ID_REUSED
+    recent.clear()
+    assert recent.find(sit) is None
+
+
+def test_few_commands_are_remembered() -> None:
+    recent = RecentAnswers()
+    sent = [envelope(sitting(0), Leave(), bytes([number]) * 16) for number in range(1, 11)]
+    for one in sent:
+        recent.add(one, Match(MATCH_ID))
+    found = [one for one in sent if recent.find(one) is not None]
+    assert found == sent[-ANSWERS_REMEMBERED:]

@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from eventstore import EmbeddedPostgres
 from service.cli.main import main
-from tests.conftest import Database, fresh_database
+from tests.conftest import Database
 
 # Handle Ctrl-C as at a terminal: a background process and its children ignore it by default.
 SCRIPT = """
@@ -153,15 +152,6 @@ class Person:
                 self.shown += more.decode()
         assert self.process.wait(SECONDS) == 0
         return self.shown
-
-
-@contextmanager
-def terminal_of_module(
-    postgres: EmbeddedPostgres, folders: pytest.TempPathFactory
-) -> Iterator[Terminal]:
-    """Yield a terminal with a database and a data folder for all tests of a module."""
-    with fresh_database(postgres) as database:
-        yield Terminal(database, folders.mktemp("durak"))
 
 
 @dataclass(frozen=True)

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.conftest import Database
 from tests.terminal import Server, Terminal, kill, wait_for
 
 ALWAYS_THE_FIRST = "1\n" * 2000
 RESULT = r"is the durak|A draw between"
-
-
-@pytest.fixture
-def terminal(database: Database, tmp_path: Path) -> Terminal:
-    return Terminal(database, tmp_path)
-
-
-@pytest.fixture
-def server(terminal: Terminal) -> Iterator[Server]:
-    with terminal.serving() as running:
-        yield running
 
 
 def call(terminal: Terminal, server: Server, *words: str) -> list[str]:

@@ -6,12 +6,10 @@ import asyncio
 import re
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from eventstore import EventStore
-from tests.conftest import Database
 from tests.domain.endgame_tables import endgame_table
 from tests.domain.tables import Table, opened, settings
 from tests.service.matches.test_review import stored
@@ -39,8 +37,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(database: Database, tmp_path: Path) -> Iterator[Desk]:
-    terminal = Terminal(database, tmp_path)
+def desk(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setenv("DURAK_REVIEW_SECONDS_MAX", "25")  # for a busy machine
     with terminal.serving() as server:
         yield Desk(terminal, server)
 

@@ -9,8 +9,6 @@ import subprocess
 from pathlib import Path
 from uuid import UUID
 
-import pytest
-
 from eventstore import EventStore
 from tests.conftest import Database, execute
 from tests.domain.audit.audit_matches import random_match
@@ -19,11 +17,6 @@ from tests.service.stored_matches import store_match
 from tests.terminal import Terminal, durak
 
 ENDED = random_match(11, stake_coins=100)
-
-
-@pytest.fixture
-def terminal(database: Database, tmp_path: Path) -> Terminal:
-    return Terminal(database, tmp_path)
 
 
 def stored(database: Database, *seeds: int) -> list[UUID]:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
-
-import pytest
 
 from eventstore import EventStore
 from service.checkpoints import signing_keys
 from service.checkpoints.checkpointer import Checkpointer
 from service.config import Config
-from tests.conftest import Database, execute
+from tests.conftest import execute
 from tests.domain.audit.audit_matches import random_match
 from tests.service.stored_matches import store_match
 from tests.terminal import SECONDS, Terminal
 
 NAME = "durak.example/log"
-
-
-@pytest.fixture
-def terminal(database: Database, tmp_path: Path) -> Terminal:
-    return Terminal(database, tmp_path)
 
 
 def sign(terminal: Terminal, *seeds: int) -> list[str]:

@@ -4,39 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from eventstore import EmbeddedPostgres
 from tests.conftest import Database
-from tests.terminal import (
-    Server,
-    Terminal,
-    interrupt,
-    kill,
-    terminal_of_module,
-    wait_for,
-)
+from tests.terminal import Server, Terminal, interrupt, kill, wait_for
 
 ALWAYS_THE_FIRST = "1\n" * 2000
 RESULT = r"is the durak|A draw between"
-
-
-@pytest.fixture(scope="module")
-def terminal(
-    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Terminal]:
-    with terminal_of_module(postgres, tmp_path_factory) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def server(terminal: Terminal) -> Iterator[Server]:
-    """A server that runs for all tests of the module."""
-    with terminal.serving() as running:
-        yield running
 
 
 def play(terminal: Terminal, server: Server, *more: str) -> subprocess.Popen[str]:
@@ -49,27 +25,33 @@ def answer(process: subprocess.Popen[str], text: str) -> None:
     process.stdin.flush()
 
 
-def test_a_script_plays_a_whole_match_against_bots(terminal: Terminal, server: Server) -> None:
-    played = terminal.converse(
-        "play", "--server", server.address, "--name", "Anna", "--seats", "3", "--transfer",
+def test_a_script_plays_a_whole_match_against_bots(
+    shared_terminal: Terminal, shared_server: Server
+) -> None:
+    played = shared_terminal.converse(
+        "play", "--server", shared_server.address, "--name", "Anna", "--seats", "3", "--transfer",
         answers=ALWAYS_THE_FIRST,
     )  # fmt: skip
 
     assert played.returncode == 0, played.stderr
     assert re.search(RESULT, played.stdout)
     assert "\x1b" not in played.stdout  # no colours without a terminal
-    listed = terminal.durak("matches").stdout
+    listed = shared_terminal.durak("matches").stdout
     assert re.search(r" ended +Anna, Bot 1 \(easy\), Bot 2 \(easy\)  \(36 cards, 3 seats", listed)
 
 
 def test_two_people_meet_at_a_table_and_see_the_same_moves(
-    terminal: Terminal, server: Server
+    shared_terminal: Terminal, shared_server: Server
 ) -> None:
-    anna = play(terminal, server, "--bots", "0")
+    anna = play(shared_terminal, shared_server, "--bots", "0")
     match_id = wait_for(anna, "--match ")[-1].split()[-1]
-    listed = terminal.durak("play", "--server", server.address, "--name", "Vera", "--list")
+    listed = shared_terminal.durak(
+        "play", "--server", shared_server.address, "--name", "Vera", "--list"
+    )
     assert listed.stdout.startswith(f"{match_id}  1 free  Anna")
-    boris = terminal.start("play", "--server", server.address, "--name", "Boris", "--join")
+    boris = shared_terminal.start(
+        "play", "--server", shared_server.address, "--name", "Boris", "--join"
+    )
     for player in (anna, boris):
         answer(player, ALWAYS_THE_FIRST)
     shown = [wait_for(player, RESULT) for player in (anna, boris)]
@@ -83,14 +65,14 @@ def test_two_people_meet_at_a_table_and_see_the_same_moves(
     assert moves[0] == moves[1] != []
 
 
-def test_R10_6_a_match_goes_on_after_a_lost_connection(terminal: Terminal) -> None:
-    with terminal.serving() as server:
-        anna = play(terminal, server)
+def test_R10_6_a_match_goes_on_after_a_lost_connection(shared_terminal: Terminal) -> None:
+    with shared_terminal.serving() as server:
+        anna = play(shared_terminal, server)
         wait_for(anna, "^Your move")
         server.process.kill()
         server.process.wait()
         wait_for(anna, "The connection is lost")
-    with terminal.serving(server.port):
+    with shared_terminal.serving(server.port):
         answer(anna, ALWAYS_THE_FIRST)
         lines = wait_for(anna, RESULT)
         kill(anna)
@@ -100,46 +82,52 @@ def test_R10_6_a_match_goes_on_after_a_lost_connection(terminal: Terminal) -> No
 
 
 def test_ctrl_c_leaves_the_terminal_with_the_command_to_come_back(
-    terminal: Terminal, server: Server
+    shared_terminal: Terminal, shared_server: Server
 ) -> None:
-    anna = play(terminal, server)
+    anna = play(shared_terminal, shared_server)
     wait_for(anna, "^Your move")
     said = interrupt(anna)
     assert anna.returncode == 130
     match_id = said.split()[-1]
     # The command repeats the name: another player has no seat at this table.
-    assert f"durak play --server {server.address} --name Anna --match {match_id}" in said
+    assert f"durak play --server {shared_server.address} --name Anna --match {match_id}" in said
 
-    back = terminal.converse(
-        "play", "--server", server.address, "--name", "Anna", "--match", match_id,
+    back = shared_terminal.converse(
+        "play", "--server", shared_server.address, "--name", "Anna", "--match", match_id,
         answers="leave\nleave\n",
     )  # fmt: skip
     assert back.returncode == 0, back.stderr
     assert "The match is abandoned: Anna left." in back.stdout
 
 
-def test_R11_1_help_explains_tricky_tables(terminal: Terminal, server: Server) -> None:
+def test_R11_1_help_explains_tricky_tables(
+    shared_terminal: Terminal, shared_server: Server
+) -> None:
     asked = "?\nquit\n"
     for options, is_explained in (((), False), (("--tricky",), True)):
-        played = terminal.converse(
-            "play", "--server", server.address, "--name", "Anna", *options, answers=asked
+        played = shared_terminal.converse(
+            "play", "--server", shared_server.address, "--name", "Anna", *options, answers=asked
         )
         assert "Type the number of a move" in played.stdout
         assert ("This table is tricky: " in played.stdout) == is_explained
 
 
-def test_the_match_goes_on_after_the_end_of_the_input(terminal: Terminal, server: Server) -> None:
-    played = terminal.converse("play", "--server", server.address, "--name", "Anna")
+def test_the_match_goes_on_after_the_end_of_the_input(
+    shared_terminal: Terminal, shared_server: Server
+) -> None:
+    played = shared_terminal.converse("play", "--server", shared_server.address, "--name", "Anna")
     assert played.returncode == 0
     assert "The match goes on without this terminal." in played.stdout
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
 def test_cards_are_coloured_at_a_terminal_unless_NO_COLOR_is_set(
-    terminal: Terminal, server: Server, no_color: str, *, coloured: bool
+    shared_terminal: Terminal, shared_server: Server, no_color: str, *, coloured: bool
 ) -> None:
     colours = {"NO_COLOR": no_color, "TERM": "xterm-256color"}
-    with terminal.person("play", "--server", server.address, "--name", "Anna", **colours) as anna:
+    with shared_terminal.person(
+        "play", "--server", shared_server.address, "--name", "Anna", **colours
+    ) as anna:
         anna.type("quit")
         shown = anna.read_to_the_end()
     suits = re.findall(r"\x1b\[(?:\d+;)*3[124]m", shown)
@@ -156,16 +144,22 @@ def test_cards_are_coloured_at_a_terminal_unless_NO_COLOR_is_set(
     ],
 )
 def test_a_refusal_is_one_sentence_and_an_exit_code(
-    terminal: Terminal, server: Server, arguments: tuple[str, ...], code: int, sentence: str
+    shared_terminal: Terminal,
+    shared_server: Server,
+    arguments: tuple[str, ...],
+    code: int,
+    sentence: str,
 ) -> None:
-    refused = terminal.durak("play", "--server", server.address, "--name", "Anna", *arguments)
+    refused = shared_terminal.durak(
+        "play", "--server", shared_server.address, "--name", "Anna", *arguments
+    )
     assert refused.returncode == code
     assert sentence in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
-def test_an_unreachable_server_has_exit_code_3(terminal: Terminal) -> None:
-    away = terminal.durak("play", "--server", "127.0.0.1:1", "--token", "any")
+def test_an_unreachable_server_has_exit_code_3(shared_terminal: Terminal) -> None:
+    away = shared_terminal.durak("play", "--server", "127.0.0.1:1", "--token", "any")
     assert away.returncode == 3
     assert "no answer from 127.0.0.1:1" in away.stderr
     assert "durak serve" in away.stderr

@@ -9,7 +9,7 @@ gives the same state.
 from collections.abc import Sequence
 from typing import Final
 
-from domain.match.fold import Match
+from domain.match.fold import CorruptLogError, Match
 from durak.v1.events_pb2 import Event, Record
 
 _UNSTORED: Final = Record()
@@ -33,8 +33,15 @@ class Outcome:
         self.after.last_record = _UNSTORED
 
     def add(self, event: Event) -> None:
-        """Append one more event and fold it."""
-        self.after.fold_event(event)
+        """Append one more event and fold it.
+
+        Raises AssertionError if the event cannot be folded. That is an error of the caller, and no
+        corrupt log, because the event is not stored.
+        """
+        try:
+            self.after.fold_event(event)
+        except CorruptLogError as error:
+            raise AssertionError(f"a decided event cannot be folded: {error}") from error
         self.events.append(event)
 
     def stamp(self, records: Sequence[Record]) -> None:

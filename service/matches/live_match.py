@@ -161,7 +161,8 @@ class LiveMatch:
                 for record in command:
                     self.match.apply(record)
                 self._publish(command, hash_at[command[-1].version], is_own=False)
-        except CorruptLogError:
+        except CorruptLogError as error:
+            error.add_note(f"match {self.stream_id}")  # for the log line with the traceback
             self._reset()
             raise
         self._wake_up_us = None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from domain.match.commands import Actor, Command, OpenTable, TakeSeat
 from domain.match.decide import decide
-from domain.match.fold import CorruptLogError, Match
+from domain.match.fold import Match
 from domain.match.outcome import Outcome
 from domain.match.view import timestamp
 from durak.v1.events_pb2 import Event, Passed, Record
@@ -134,9 +134,9 @@ def test_an_outcome_that_is_not_committed_does_not_change_the_match() -> None:
     assert outcome.after.version == before.version + 1
 
 
-def test_an_event_that_cannot_follow_is_corrupt_and_not_added() -> None:
+def test_an_event_that_cannot_follow_is_an_error_of_the_caller_and_not_added() -> None:
     before = dealt("6♠ 6♥ 7♦ 8♦ 9♦ 10♦", "6♦ 7♥ 8♥ 9♥ 7♠ Q♣", trump="A♠").match
     outcome = Outcome(before)
-    with pytest.raises(CorruptLogError):
+    with pytest.raises(AssertionError, match="cannot be folded"):
         outcome.add(Event(passed=Passed(seat=0)))
     assert outcome.events == []

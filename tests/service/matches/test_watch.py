@@ -12,6 +12,7 @@ from uuid import UUID
 import asyncpg
 import grpc
 from grpc import aio
+from structlog.testing import capture_logs
 
 from domain.match.fold import Match
 from domain.match.view import table_view
@@ -344,5 +345,8 @@ async def test_a_record_that_breaks_the_chain_is_not_shown(playing: Playing, dat
         )
     finally:
         await connection.close()
-    async with refused(reasons.ERROR_REASON_LOG_CORRUPT):
-        await ann.get(match_id)
+    with capture_logs() as lines:
+        async with refused(reasons.ERROR_REASON_LOG_CORRUPT):
+            await ann.get(match_id)
+    [line] = [line for line in lines if line["event"] == "call failed"]
+    assert line["exc_info"].__notes__ == [f"match {match_id}"]

@@ -1,4 +1,4 @@
-"""Who calls is known from a verified token alone; all else is refused, each with its reason."""
+"""Only a verified token identifies a caller. Every other token is refused with its reason."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def refusal_of(
     return refused.value.refusal.reason
 
 
-async def test_a_good_token_names_its_caller(
+async def test_a_valid_token_identifies_its_caller(
     authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey
 ) -> None:
     exp = int(time.time()) + 60
@@ -99,7 +99,7 @@ async def test_a_good_token_names_its_caller(
     assert caller == Caller("ann", "Ann", frozenset({"player"}), float(exp))
 
 
-async def test_every_pinned_algorithm_is_taken(
+async def test_every_accepted_algorithm_works(
     authenticator: Authenticator,
     ed_key: ed25519.Ed25519PrivateKey,
     ec_key: ec.EllipticCurvePrivateKey,
@@ -114,7 +114,7 @@ async def test_every_pinned_algorithm_is_taken(
         assert caller.subject == "ann"
 
 
-async def test_without_a_token_it_is_missing(authenticator: Authenticator) -> None:
+async def test_a_call_without_a_token_is_TOKEN_MISSING(authenticator: Authenticator) -> None:
     for header in ({}, {"authorization": ""}, {"authorization": "Bearer  "}):
         assert await refusal_of(authenticator, header) == MISSING  # type: ignore[arg-type]
 
@@ -146,7 +146,7 @@ async def test_without_a_token_it_is_missing(authenticator: Authenticator) -> No
     ],
     ids=repr,
 )
-async def test_claims_that_are_wrong_or_absent(
+async def test_wrong_and_missing_claims_are_refused(
     authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey, changes: dict[str, Any]
 ) -> None:
     payload = json.dumps(claims(**changes)).encode()
@@ -155,27 +155,27 @@ async def test_claims_that_are_wrong_or_absent(
 
 
 def signed_by_hand(key: ed25519.Ed25519PrivateKey, payload: bytes) -> str:
-    """A token that no library would make, rightly signed."""
+    """Return a token with a valid signature that no library would make."""
     signed = signing_input({"alg": "EdDSA", "kid": "ed"}, payload)
     return (signed + b"." + base64url(key.sign(signed))).decode()
 
 
-async def test_an_expired_token_says_so(
+async def test_an_expired_token_is_TOKEN_EXPIRED(
     authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey
 ) -> None:
-    for seconds_ago in (1, 3_600):  # the leeway is not for `exp`
+    for seconds_ago in (1, 3_600):  # `exp` has no leeway
         token = sign(ed_key, "EdDSA", "ed", exp=int(time.time()) - seconds_ago)
         assert await refusal_of(authenticator, metadata(token)) == EXPIRED
 
 
-async def test_a_forged_token(authenticator: Authenticator) -> None:
+async def test_a_forged_token_is_refused(authenticator: Authenticator) -> None:
     other = ed25519.Ed25519PrivateKey.generate()
     assert await refusal_of(authenticator, metadata(sign(other, "EdDSA", "ed"))) == INVALID
     assert await refusal_of(authenticator, metadata(sign(other, "EdDSA", "other"))) == INVALID
     assert await refusal_of(authenticator, metadata(sign(other, "EdDSA"))) == INVALID
 
 
-async def test_a_changed_payload(
+async def test_a_changed_payload_is_refused(
     authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey
 ) -> None:
     header, _, signature = sign(ed_key, "EdDSA", "ed").split(".")
@@ -183,14 +183,14 @@ async def test_a_changed_payload(
     assert await refusal_of(authenticator, metadata(f"{header}.{payload}.{signature}")) == INVALID
 
 
-async def test_alg_none(authenticator: Authenticator) -> None:
+async def test_the_algorithm_none_is_refused(authenticator: Authenticator) -> None:
     for alg in ("none", "None", "NONE"):
         for key_id in ("ed", "rsa"):
             token = signing_input({"alg": alg, "kid": key_id}, json.dumps(claims()).encode()) + b"."
             assert await refusal_of(authenticator, metadata(token.decode())) == INVALID
 
 
-async def test_HS256_with_a_public_key_as_the_secret(
+async def test_HS256_with_a_public_key_as_the_secret_is_refused(
     authenticator: Authenticator, rsa_key: rsa.RSAPrivateKey, ed_key: ed25519.Ed25519PrivateKey
 ) -> None:
     pem, spki = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -201,18 +201,18 @@ async def test_HS256_with_a_public_key_as_the_secret(
         assert await refusal_of(authenticator, metadata(token.decode())) == INVALID
 
 
-async def test_a_secret_in_the_key_set_is_no_key(authenticator: Authenticator) -> None:
+async def test_a_secret_in_the_key_set_is_not_used(authenticator: Authenticator) -> None:
     assert await refusal_of(authenticator, metadata(sign(b"s" * 32, "HS256", "secret"))) == INVALID
 
 
-async def test_a_key_takes_its_own_algorithm_alone(
+async def test_a_key_accepts_only_its_own_algorithm(
     authenticator: Authenticator, rsa_key: rsa.RSAPrivateKey
 ) -> None:
     for algorithm in ("RS512", "PS256"):
         assert await refusal_of(authenticator, metadata(sign(rsa_key, algorithm, "rsa"))) == INVALID
 
 
-async def test_a_huge_token(
+async def test_a_huge_token_is_refused(
     authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey
 ) -> None:
     token = sign(ed_key, "EdDSA", "ed", note="x" * 10_000)
@@ -223,7 +223,7 @@ async def test_a_huge_token(
 @example("Bearer " + "." * 1_000)
 @example("Bearer " + base64url(b"[" * 4_000).decode() + "..")
 @example("Bearer " + base64url(b'{"alg":[],"kid":{}}').decode() + ".e30.")
-async def test_random_headers(header: str) -> None:
+async def test_random_headers_are_refused(header: str) -> None:
     key_set = KeySet(
         "/nowhere",
         refresh_seconds=300,
@@ -237,7 +237,7 @@ async def test_random_headers(header: str) -> None:
     assert await refusal_of(authenticator, {"authorization": header.encode()}) in {MISSING, INVALID}
 
 
-async def test_a_verified_token_is_good_until_it_expires_and_no_longer(
+async def test_a_verified_token_is_cached_until_it_expires(
     keys: KeySet, ed_key: ed25519.Ed25519PrivateKey
 ) -> None:
     now = time.time()
@@ -253,10 +253,10 @@ async def test_the_cache_is_bounded(keys: KeySet, ed_key: ed25519.Ed25519Private
     authenticator = authenticator_for(keys, cache_size=3)
     for number in range(10):
         await authenticator.authenticate(metadata(sign(ed_key, "EdDSA", "ed", sub=f"p{number}")))
-    assert len(authenticator._verified) == 3  # noqa: SLF001 - the bound is the point
+    assert len(authenticator._verified) == 3  # noqa: SLF001 - the bound that is tested
 
 
-async def test_one_token_has_one_place_in_the_cache_however_it_is_written(
+async def test_one_token_has_one_entry_in_the_cache_in_any_spelling(
     keys: KeySet, ed_key: ed25519.Ed25519PrivateKey
 ) -> None:
     authenticator = authenticator_for(keys)
@@ -290,7 +290,7 @@ async def test_one_token_has_one_place_in_the_cache_however_it_is_written(
         ("\u0391\u0301", "\u0386"),
     ],
 )
-async def test_names_are_safe_to_show(
+async def test_display_names_are_safe(
     authenticator: Authenticator, ed_key: ed25519.Ed25519PrivateKey, name: object, shown: str
 ) -> None:
     caller = await authenticator.authenticate(metadata(sign(ed_key, "EdDSA", "ed", name=name)))
@@ -335,7 +335,7 @@ async def test_T09_no_token_is_accepted_with_keys_that_are_too_old(
     assert refused == reasons.ERROR_REASON_TOKEN_KEYS_STALE
 
 
-def test_keys_that_are_not_for_us_are_passed_over() -> None:
+def test_unusable_keys_are_ignored() -> None:
     ed = ed25519.Ed25519PrivateKey.generate().public_key()
     short = rsa.generate_private_key(public_exponent=65_537, key_size=1_024).public_key()
     p384 = ec.generate_private_key(ec.SECP384R1()).public_key()
@@ -350,7 +350,7 @@ def test_keys_that_are_not_for_us_are_passed_over() -> None:
     assert list(parse_key_set(json.dumps({"keys": entries}).encode())) == ["signing"]
 
 
-async def test_a_token_without_key_id_is_for_the_only_key(tmp_path: Path) -> None:
+async def test_a_token_without_a_key_id_uses_the_only_key(tmp_path: Path) -> None:
     key = ed25519.Ed25519PrivateKey.generate()
     path = tmp_path / "jwks.json"
     path.write_text(json.dumps({"keys": [jwk(key.public_key())]}))

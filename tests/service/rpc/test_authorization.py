@@ -1,4 +1,4 @@
-"""No method is forgotten in the table of roles, and auditors do not play."""
+"""Every method is in the table of roles, and auditors do not play."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def may(method: str, *roles: str) -> bool:
 
 
 def test_every_method_of_every_service_is_in_the_table() -> None:
-    # Our health service does not serve List: UNIMPLEMENTED, whatever the table says.
+    # The health service does not implement List, so it is UNIMPLEMENTED with any table.
     assert methods() - set(ACCESS) <= {"/grpc.health.v1.Health/List"}
     assert set(ACCESS) <= methods()
 
@@ -75,7 +75,7 @@ def test_only_these_services_need_no_token() -> None:
 
 
 @pytest.mark.parametrize("method", PLAYING)
-def test_players_play_and_auditors_never_do(method: str) -> None:
+def test_players_play_and_auditors_do_not(method: str) -> None:
     assert may(method, "player")
     assert may(method, "player", "operator")
     for roles in ((), ("operator",), ("auditor",), ("player", "auditor")):
@@ -83,7 +83,7 @@ def test_players_play_and_auditors_never_do(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", READING)
-def test_all_roles_read(method: str) -> None:
+def test_all_roles_can_read(method: str) -> None:
     for role in ("player", "operator", "auditor"):
         assert may(method, role)
     assert not may(method)
@@ -95,12 +95,12 @@ def test_reviews_are_for_players_and_auditors() -> None:
     assert not may("ReviewMatch", "operator")
 
 
-def test_a_method_that_is_not_in_the_table_is_for_nobody() -> None:
+def test_a_method_that_is_not_in_the_table_is_denied_to_all_roles() -> None:
     assert not may("Cheat", "player", "operator", "auditor")
     assert not may("Cheat", "player")
 
 
-def test_the_refusal_lists_the_roles_that_may() -> None:
+def test_the_refusal_lists_the_roles_that_may_call() -> None:
     with pytest.raises(Refused) as refused:
         authorise(caller(), access_to("/durak.v1.MatchService/GetMatch"))
     assert refused.value.refusal.metadata == {"roles": "auditor,operator,player"}

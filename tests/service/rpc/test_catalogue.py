@@ -1,4 +1,4 @@
-"""The catalogue keeps what errors.proto promises: code, details, and a text in every language."""
+"""The catalogue matches errors.proto: code, details, and a text in every language."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DETAILS = {
 
 
 def comments() -> dict[str, str]:
-    """The comment of every value of ErrorReason, on one line."""
+    """Return the comment of every value of ErrorReason, on one line."""
     found, comment = {}, ""
     body = PROTO.read_text().partition("enum ErrorReason {")[2]
     for line in body.splitlines():
@@ -46,7 +46,7 @@ def comments() -> dict[str, str]:
 
 
 def documented_details(name: str) -> set[str]:
-    """The kinds of details that a comment names; FAILED_PRECONDITION always has one of its own."""
+    """Return the details that a comment names. FAILED_PRECONDITION implies its own detail."""
     comment = comments()[name]
     named = set(re.findall(r"\b(" + "|".join(DETAILS) + r")\b", comment))
     return named | ({"PreconditionFailure"} if "FAILED_PRECONDITION" in comment else set())
@@ -66,7 +66,7 @@ def details_of(status: Status) -> dict[str, Message]:
     return unpacked
 
 
-def test_the_comments_are_read_whole() -> None:
+def test_the_comments_are_read_completely() -> None:
     assert list(comments()) == ErrorReason.keys()
     assert documented_details("ERROR_REASON_NOT_YOUR_TURN") == {"PreconditionFailure"}
     assert documented_details("ERROR_REASON_RATE_LIMITED") == {"QuotaFailure", "RetryInfo"}
@@ -105,7 +105,7 @@ def test_every_reason_has_a_text_in_every_language(
     assert isinstance(message, error_details_pb2.LocalizedMessage)
     assert message.locale == language
     assert message.message.rstrip()[-1:] in {".", ";", "·"}
-    assert "{" not in message.message  # every variable is metadata that the proto promises
+    assert "{" not in message.message  # every variable is metadata that the comment names
     letters = {"en": "a-z", "ru": "а-я", "el": "α-ω"}[language]
     assert re.search(f"[{letters}]", message.message)
     others = {"en": "а-яα-ω", "ru": "α-ω", "el": "а-я"}[language]

@@ -63,6 +63,8 @@ class Methods:
     async def watch(self, request: StringValue, context: Any) -> AsyncIterator[StringValue]:
         """Send the request back, and then nothing until `go` is set."""
         self.seen.append(current_call())
+        # Sent with the first message, it could make the status of a stream that ends early fail.
+        await context.send_initial_metadata(())
         try:
             yield request
             await self.go.wait()

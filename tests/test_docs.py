@@ -20,6 +20,11 @@ PAGES = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
 PAGES += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 A_PATH = re.compile(r"[\w.*…<>-]+(?:/[\w.*…<>-]+)*/?")
 FILE_SUFFIXES = {".py", ".md", ".proto", ".ftl", ".sql", ".toml", ".yaml", ".mjs", ".tsv"}
+OTHER_NAMES = {
+    *("too_many_pings", "client_body_timeout", "client_header_timeout"),
+    *("request_headers_timeout", "stream_idle_timeout"),
+}
+"""Names of gRPC, nginx and Envoy in the docs."""
 PROTOBUF_FILES = {"any.proto", "timestamp.proto"}
 CLAUSE = re.compile(r"\bR\d{1,2}\.\d+\b")
 
@@ -125,6 +130,25 @@ def test_environment_variables_in_the_docs_are_read_by_the_code() -> None:
             known |= set(re.findall(r"[\"'](DURAK_[A-Z0-9_]+)[\"']", text_of(name)))
     for page in PAGES:
         assert set(re.findall(r"\bDURAK_[A-Z0-9_]*[A-Z0-9]\b", text_of(page))) <= known, page
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES} - {"docs/plain-english.md"}))
+def test_names_in_the_docs_exist_in_the_code(page: str) -> None:
+    names = {
+        name
+        for text in quoted(text_of(page))
+        if re.fullmatch(r"[\w.]+", text)
+        for name in re.findall(r"\b[A-Za-z]\w*", text)
+        if re.search(r"[a-z]_?[A-Z]|_", name) and not name.startswith("DURAK_")
+    }
+    assert sorted(names - words_of_the_code() - OTHER_NAMES) == []
+
+
+@cache
+def words_of_the_code() -> frozenset[str]:
+    suffixes = (".py", ".proto", ".sql", ".toml", ".yaml")
+    files = [name for name in tracked() if name.endswith(suffixes)]
+    return frozenset(word for name in files for word in re.findall(r"\w+", text_of(name)))
 
 
 def test_generated_parts_are_current() -> None:

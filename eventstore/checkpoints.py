@@ -1,4 +1,4 @@
-"""The Merkle tree of ended matches and its signed heads, as numbers and bytes.
+"""The Merkle tree of streams and its signed heads, as numbers and bytes.
 
 The caller defines the hashes of the nodes and what a signature covers. One process at a time
 updates the tree, and each update is one transaction.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
+from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -32,17 +33,28 @@ _OF_SIZE = """
 SELECT tree_size, note, signed_at FROM checkpoints
 WHERE tree_size = $1 ORDER BY number DESC LIMIT 1
 """
-_LEAF = "SELECT leaf_index, match_id, version, head_hash FROM tree_leaves WHERE match_id = $1"
+_LEAVES = """
+SELECT leaf_index, kind, stream_id, version, head_hash FROM tree_leaves
+WHERE kind = $1 AND stream_id = ANY ($2) ORDER BY leaf_index
+"""
+_NEWEST_LEAF = """
+SELECT leaf_index, kind, stream_id, version, head_hash FROM tree_leaves
+WHERE kind = $1 AND stream_id = $2 AND leaf_index < $3 ORDER BY leaf_index DESC LIMIT 1
+"""
 _SIZE = "SELECT coalesce(max(leaf_index) + 1, 0) AS size FROM tree_leaves"
-_WITHOUT_INDEX = """
+_ENDED_MATCHES = """
 SELECT m.match_id, s.version, s.head_hash, l.leaf_index
 FROM matches m JOIN streams s ON s.stream_id = m.match_id
-    LEFT JOIN tree_leaves l ON l.match_id = m.match_id
+    LEFT JOIN tree_leaves l ON l.kind = $3 AND l.stream_id = m.match_id
 WHERE m.status = $1 AND m.leaf_index IS NULL ORDER BY m.match_id LIMIT $2
 """
+_GROWN_DISPUTES = """
+SELECT dispute_id, version, hash FROM disputes JOIN dispute_events USING (dispute_id, version)
+WHERE leaf_version < version ORDER BY dispute_id LIMIT $1
+"""
 _ADD_LEAVES = """
-INSERT INTO tree_leaves (leaf_index, match_id, version, head_hash)
-SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::integer[], $4::bytea[])
+INSERT INTO tree_leaves (leaf_index, kind, stream_id, version, head_hash)
+SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::uuid[], $4::integer[], $5::bytea[])
 """
 _ADD_NODES = """
 INSERT INTO tree_nodes (level, node_index, hash)
@@ -51,7 +63,12 @@ SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])
 # A match of a rebuilt lobby lacks its index although it has a leaf.
 _SET_INDEX = """
 UPDATE matches m SET leaf_index = l.leaf_index FROM tree_leaves l
-WHERE m.match_id = ANY ($1) AND l.match_id = m.match_id
+WHERE m.match_id = ANY ($1) AND l.kind = $2 AND l.stream_id = m.match_id
+"""
+_SET_LEAF_VERSION = """
+UPDATE disputes d SET leaf_version = l.version
+FROM unnest($1::uuid[], $2::integer[]) AS l (dispute_id, version)
+WHERE d.dispute_id = l.dispute_id
 """
 _ADD_HEAD = """
 INSERT INTO checkpoints (number, tree_size, note)
@@ -59,10 +76,20 @@ SELECT coalesce(max(number), 0) + 1, $1, $2 FROM checkpoints
 """
 
 
-class PendingLeaf(NamedTuple):
-    """An ended match without a leaf: its last version and the hash of that version."""
+class LeafKind(IntEnum):
+    """The kinds of streams that have leaves. The numbers are stored."""
 
-    match_id: UUID
+    MATCH = 1
+    """One leaf, once the match has ended."""
+    DISPUTE = 2
+    """A leaf for each version that was the newest when the tree grew."""
+
+
+class StreamHead(NamedTuple):
+    """The last version of a stream, and the hash of that version: all that a leaf contains."""
+
+    kind: LeafKind
+    stream_id: UUID
     version: int
     head_hash: bytes
 
@@ -71,9 +98,7 @@ class Leaf(NamedTuple):
     """A leaf of the tree."""
 
     leaf_index: int
-    match_id: UUID
-    version: int
-    head_hash: bytes
+    head: StreamHead
 
 
 class SignedHead(NamedTuple):
@@ -92,23 +117,33 @@ class TreeUpdate:
         self._connection = connection
         self._found: list[UUID] = []
 
-    async def find_pending(self, status: int, limit: int) -> list[PendingLeaf]:
+    async def find_ended_matches(self, status: int, limit: int) -> list[StreamHead]:
         """Return matches with this status in the lobby that have no leaf yet."""
-        rows = await self._connection.fetch(_WITHOUT_INDEX, status, limit)
+        rows = await self._connection.fetch(_ENDED_MATCHES, status, limit, LeafKind.MATCH)
         self._found = [row["match_id"] for row in rows]
-        return [PendingLeaf(*tuple(row)[:3]) for row in rows if row["leaf_index"] is None]
+        return [
+            StreamHead(LeafKind.MATCH, *tuple(row)[:3]) for row in rows if row["leaf_index"] is None
+        ]
+
+    async def find_grown_disputes(self, limit: int) -> list[StreamHead]:
+        """Return disputes that have grown since their newest leaf, or have none yet."""
+        rows = await self._connection.fetch(_GROWN_DISPUTES, limit)
+        return [StreamHead(LeafKind.DISPUTE, *row) for row in rows]
 
     async def add(
-        self, leaves: Sequence[PendingLeaf], nodes: Sequence[tuple[int, int, bytes]]
+        self, heads: Sequence[StreamHead], nodes: Sequence[tuple[int, int, bytes]]
     ) -> None:
         """Add the next leaves, and the nodes (level, index, hash) that they complete."""
         first = self.tree_size
-        self.tree_size += len(leaves)
-        columns = [list(column) for column in zip(*leaves, strict=True)] or [[], [], []]
+        self.tree_size += len(heads)
+        columns = [list(column) for column in zip(*heads, strict=True)] or [[], [], [], []]
         await self._connection.execute(_ADD_LEAVES, list(range(first, self.tree_size)), *columns)
         columns = [list(column) for column in zip(*nodes, strict=True)] or [[], [], []]
         await self._connection.execute(_ADD_NODES, *columns)
-        await self._connection.execute(_SET_INDEX, self._found)
+        await self._connection.execute(_SET_INDEX, self._found, LeafKind.MATCH)
+        grown = [head for head in heads if head.kind is LeafKind.DISPUTE]
+        ids, versions = [head.stream_id for head in grown], [head.version for head in grown]
+        await self._connection.execute(_SET_LEAF_VERSION, ids, versions)
 
     async def read_latest_head(self) -> SignedHead | None:
         """Return the newest signed head, or None."""
@@ -154,14 +189,24 @@ class Checkpoints:
         """Return the newest signed head of a tree size, or None."""
         return _read_head(await self._pool.fetch_first(_OF_SIZE, tree_size))
 
-    async def read_leaf(self, match_id: UUID) -> Leaf | None:
-        """Return the leaf of a match, or None."""
-        row = await self._pool.fetch_first(_LEAF, match_id)
-        return None if row is None else Leaf(*row)
+    async def read_leaf(self, kind: LeafKind, stream_id: UUID, tree_size: int) -> Leaf | None:
+        """Return the newest leaf of a stream in the tree of this size, or None."""
+        row = await self._pool.fetch_first(_NEWEST_LEAF, kind, stream_id, tree_size)
+        return None if row is None else _read_leaf(row)
+
+    async def read_leaves(self, kind: LeafKind, stream_ids: Sequence[UUID]) -> list[Leaf]:
+        """Return the leaves of these streams, in the order of the tree."""
+        rows = await self._pool.fetch(_LEAVES, kind, stream_ids)
+        return [_read_leaf(row) for row in rows]
 
     async def read_nodes(self, keys: Collection[NodeKey]) -> dict[NodeKey, bytes]:
         """Return the hashes of complete subtrees. Other keys are left out."""
         return _read_nodes(await self._pool.fetch(_NODES, *_split_keys(keys)))
+
+
+def _read_leaf(row: asyncpg.Record) -> Leaf:
+    leaf_index, kind, *head = row
+    return Leaf(leaf_index, StreamHead(LeafKind(kind), *head))
 
 
 def _read_head(row: asyncpg.Record | None) -> SignedHead | None:

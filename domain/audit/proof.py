@@ -74,7 +74,7 @@ def _report_unfinished(facts: Facts, notes: Notebook, *, has_proof: bool) -> Non
 
 def _holds(facts: Facts, proof: InclusionProof, head: Checkpoint, notes: Notebook) -> bool:
     if len(facts.match_id) == 16:
-        leaf = merkle.match_leaf(facts.match_id, facts.head_version, facts.head_hash)
+        leaf = merkle.stream_leaf(merkle.MATCH_LEAF, *facts[:3])
         place = proof.leaf_index, head.size, list(proof.hashes)
         if merkle.verify_inclusion(merkle.leaf_hash(leaf), *place, head.root):
             return True

@@ -1,4 +1,4 @@
-"""The Merkle tree over ended matches (RFC 6962 section 2.1, RFC 9162 section 2.1).
+"""The Merkle tree over streams of records (RFC 6962 section 2.1, RFC 9162 section 2.1).
 
 A tree of n leaves is stored as the hashes of its complete subtrees. The node (level, index) covers
 the leaves index · 2^level ... (index + 1) · 2^level − 1. With these nodes every proof needs only a
@@ -23,21 +23,25 @@ from typing import Final
 
 HASH_SIZE_BYTES: Final = 32
 EMPTY_ROOT: Final = hashlib.sha256(b"").digest()
-LEAF_LABEL: Final = b"durak.v1.leaf"
+MATCH_LEAF: Final = b"durak.v1.leaf"
+"""The label of the leaf of an ended match."""
+DISPUTE_LEAF: Final = b"durak.v1.dispute.leaf"
+"""The label of a leaf of a dispute, which has one for each version that was the newest."""
 
 Node = Callable[[int, int], bytes]
 """Returns the hash of a complete subtree, given its level and index."""
 
 
-def match_leaf(match_id: bytes, last_version: int, head_hash: bytes) -> bytes:
-    """Return the leaf of an ended match, before hashing.
+def stream_leaf(label: bytes, stream_id: bytes, version: int, head_hash: bytes) -> bytes:
+    """Return the leaf of a stream of records, before hashing.
 
-    "durak.v1.leaf" ‖ match id (16 bytes) ‖ last version (4 bytes, big-endian) ‖ head hash (32
-    bytes). All leaves have 65 bytes, so the leaves of different matches differ.
+    label ‖ id of the stream (16 bytes) ‖ version (4 bytes, big-endian) ‖ hash of that version (32
+    bytes). Each kind of stream has its own label, and no label starts with another one. So leaves
+    of different streams differ.
     """
-    assert len(match_id) == 16, "the bytes of a UUID"
+    assert len(stream_id) == 16, "the bytes of a UUID"
     assert len(head_hash) == HASH_SIZE_BYTES, "a link of the hash chain"
-    return LEAF_LABEL + match_id + last_version.to_bytes(4, "big") + head_hash
+    return label + stream_id + version.to_bytes(4, "big") + head_hash
 
 
 def leaf_hash(leaf: bytes) -> bytes:

@@ -7,6 +7,7 @@ from uuid import UUID
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from durak.v1 import audit_service_pb2 as api
+from eventstore.checkpoints import LeafKind
 from service.rpc.validation import Faults
 
 RECORDS_MAX: Final = 1_000
@@ -53,13 +54,20 @@ def get_checkpoint(request: api.GetCheckpointRequest) -> int | None:
     return size
 
 
-def get_inclusion_proof(request: api.GetInclusionProofRequest) -> tuple[UUID, int | None]:
-    """Return the match id, and the tree size of the checkpoint; None for the newest."""
+def get_inclusion_proof(
+    request: api.GetInclusionProofRequest,
+) -> tuple[LeafKind, UUID, int | None]:
+    """Return the kind and id of the stream, and the tree size of the checkpoint; None: newest."""
     faults = Faults()
-    match_id = faults.uuid("match_id", request.match_id)
+    if request.dispute_id:
+        kind, stream_id = LeafKind.DISPUTE, faults.uuid("dispute_id", request.dispute_id)
+        if request.match_id:
+            faults.add("match_id", "must be empty if dispute_id is set")
+    else:
+        kind, stream_id = LeafKind.MATCH, faults.uuid("match_id", request.match_id)
     size = _tree_size(faults, request)
     faults.check()
-    return UUID(bytes=match_id), size
+    return kind, UUID(bytes=stream_id), size
 
 
 def _tree_size(

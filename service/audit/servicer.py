@@ -13,7 +13,7 @@ from durak.v1 import audit_service_pb2 as api
 from durak.v1 import audit_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
 from eventstore import EventStore
-from eventstore.checkpoints import SignedHead
+from eventstore.checkpoints import LeafKind, SignedHead
 from eventstore.whole_matches import WholeMatch
 from service.audit import requests, transcripts
 from service.audit.payouts import verify_payouts
@@ -105,19 +105,20 @@ class AuditService(api_grpc.AuditServiceServicer):
     async def GetInclusionProof(
         self, request: api.GetInclusionProofRequest, context: Context
     ) -> api.GetInclusionProofResponse:
-        """Return the proof that a match is in the tree of a checkpoint."""
-        match_id, tree_size = requests.get_inclusion_proof(request)
-        leaf = await self._store.checkpoints.read_leaf(match_id)
-        if leaf is None and await self._store.read_head(match_id) is None:
-            raise match_not_found(match_id)
+        """Return the proof that a match or a dispute is in the tree of a checkpoint."""
+        kind, stream_id, tree_size = requests.get_inclusion_proof(request)
+        await self._check_exists(kind, stream_id)
         head = await self._head(tree_size)
-        if leaf is None or leaf.leaf_index >= head.tree_size:
-            raise refuse(reasons.ERROR_REASON_NOT_IN_CHECKPOINT, match_id=str(match_id))
-        proof = transcripts.prove_inclusion(leaf, head, self._store.checkpoints)
+        checkpoints = self._store.checkpoints
+        leaf = await checkpoints.read_leaf(kind, stream_id, head.tree_size)
+        if leaf is None:
+            id_name = "match_id" if kind is LeafKind.MATCH else "dispute_id"
+            raise refuse(reasons.ERROR_REASON_NOT_IN_CHECKPOINT, **{id_name: str(stream_id)})
+        proof = proofs.prove_leaf(leaf, head.tree_size, checkpoints.read_nodes)
         return api.GetInclusionProofResponse(
             inclusion=await _proven(proof),
-            last_version=leaf.version,
-            head_hash=leaf.head_hash,
+            last_version=leaf.head.version,
+            head_hash=leaf.head.head_hash,
             checkpoint=head.note,
         )
 
@@ -146,6 +147,14 @@ class AuditService(api_grpc.AuditServiceServicer):
         await self._check_openable(match_id)
         [match] = await self._store.whole_matches.read([match_id])
         return match
+
+    async def _check_exists(self, kind: LeafKind, stream_id: UUID) -> None:
+        """Refuse a match or dispute without records. Raises Refused."""
+        if kind is LeafKind.MATCH:
+            if await self._store.read_head(stream_id) is None:
+                raise match_not_found(stream_id)
+        elif not await self._store.disputes.read(stream_id):
+            raise refuse(reasons.ERROR_REASON_DISPUTE_NOT_FOUND, dispute_id=str(stream_id))
 
     async def _head(self, tree_size: int | None) -> SignedHead:
         checkpoints = self._store.checkpoints

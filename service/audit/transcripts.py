@@ -1,8 +1,8 @@
 """Exports a match as a transcript: one file with its coins and its place in the signed tree."""
 
 from domain.audit.transcript import FORMAT_VERSION
-from durak.v1.transcript_pb2 import InclusionProof, Transcript, TranscriptRecord
-from eventstore.checkpoints import Checkpoints, Leaf, SignedHead
+from durak.v1.transcript_pb2 import Transcript, TranscriptRecord
+from eventstore.checkpoints import Checkpoints, LeafKind
 from eventstore.whole_matches import WholeMatch
 from service.checkpoints import proofs
 from service.judging.ledger_entries import entries_of
@@ -20,15 +20,10 @@ async def export(match: WholeMatch, checkpoints: Checkpoints) -> bytes:
         ledger=entries_of(match.records, match.transfers),
     )
     head = await checkpoints.read_latest_head()
-    leaf = await checkpoints.read_leaf(match.match_id)
-    if head is not None and leaf is not None and leaf.leaf_index < head.tree_size:
-        transcript.inclusion.CopyFrom(await prove_inclusion(leaf, head, checkpoints))
-        transcript.checkpoint = head.note
+    if head is not None:
+        leaf = await checkpoints.read_leaf(LeafKind.MATCH, match.match_id, head.tree_size)
+        if leaf is not None:
+            proof = await proofs.prove_leaf(leaf, head.tree_size, checkpoints.read_nodes)
+            transcript.inclusion.CopyFrom(proof)
+            transcript.checkpoint = head.note
     return transcript.SerializeToString(deterministic=True)
-
-
-async def prove_inclusion(leaf: Leaf, head: SignedHead, checkpoints: Checkpoints) -> InclusionProof:
-    """Return the proof that a leaf is in the tree of a checkpoint. Raises TreeBrokenError."""
-    size = head.tree_size
-    hashes = await proofs.inclusion_proof(leaf.leaf_index, size, checkpoints.read_nodes)
-    return InclusionProof(leaf_index=leaf.leaf_index, tree_size=size, hashes=hashes)

@@ -1,4 +1,4 @@
-"""The checkpointer: it adds ended matches to the tree, signs the head, and publishes it.
+"""The checkpointer: it adds matches and disputes to the tree, signs the head, and publishes it.
 
 Every replica runs one. The database lets one of them work at a time. Before it signs or publishes,
 it compares the tree of the database with the last signed and published checkpoints. If the tree
@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Checkpointer:
-    """Adds ended matches to the tree and signs it every few seconds, if there are new ones."""
+    """Adds ended matches and disputes to the tree every few seconds, and signs it if it grew."""
 
     def __init__(self, store: EventStore, config: Config) -> None:
         """Sign with the keys of `config.note_key_file`, which are read each time.
@@ -55,7 +55,7 @@ class Checkpointer:
             await asyncio.sleep(self._config.checkpoint_interval_seconds)
 
     async def work(self) -> None:
-        """Add all waiting matches, sign, and publish.
+        """Add all waiting matches and disputes, sign, and publish.
 
         Raises StoreError, NoteKeyError, TreeBrokenError or OSError.
         """
@@ -67,22 +67,22 @@ class Checkpointer:
         await self._publish(published)
 
     async def _grow(self, update: TreeUpdate, keys: Sequence[NoteKey]) -> bool:
-        """Add one batch of waiting matches and sign. Return whether there may be more."""
+        """Add one batch of what waits, and sign. Return whether there may be more."""
         latest = await update.read_latest_head()
         if latest is not None:
             await check_grown(latest.note, update.tree_size, update.read_nodes)
         growing = await proofs.compact_range(update.tree_size, update.read_nodes)
         limit = self._config.checkpoint_batch_matches
-        ended = await update.find_pending(PHASE_ENDED, limit)
+        ended = await update.find_ended_matches(PHASE_ENDED, limit)
+        grown = await update.find_grown_disputes(limit)
         nodes = []
-        for match_id, version, head_hash in ended:
-            leaf = merkle.match_leaf(match_id.bytes, version, head_hash)
-            nodes += growing.append(merkle.leaf_hash(leaf))
-        await update.add(ended, nodes)
-        if ended or latest is None or not _signed_by(latest.note, keys):
-            head = Checkpoint(keys[0].name, growing.size, growing.root())
-            await update.add_head(signing_keys.signed(head.text(), keys))
-        return len(ended) == limit
+        for head in (*ended, *grown):
+            nodes += growing.append(proofs.leaf_hash(head))
+        await update.add([*ended, *grown], nodes)
+        if ended or grown or latest is None or not _signed_by(latest.note, keys):
+            root = Checkpoint(keys[0].name, growing.size, growing.root())
+            await update.add_head(signing_keys.signed(root.text(), keys))
+        return limit in (len(ended), len(grown))
 
     async def _check_published(self) -> list[str | None]:
         """Return the newest checkpoint of each place. Raises TreeBrokenError if one is not ours."""

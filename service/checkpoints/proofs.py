@@ -1,16 +1,21 @@
-"""Roots and proofs of the tree of ended matches, from the nodes in the store."""
+"""Leaves, roots and proofs of the tree, from the nodes in the store."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Final, TypeVar
 
 from domain.transparency import merkle
 from domain.transparency.merkle import CompactRange, Node
-from eventstore.checkpoints import NodeKey
+from durak.v1.transcript_pb2 import InclusionProof
+from eventstore.checkpoints import Leaf, LeafKind, NodeKey, StreamHead
 
 Nodes = Callable[[Collection[NodeKey]], Awaitable[Mapping[NodeKey, bytes]]]
 """Reads hashes of complete subtrees: `Checkpoints.read_nodes` or `TreeUpdate.read_nodes`."""
 Proof = TypeVar("Proof")
 
+LABELS: Final[Mapping[LeafKind, bytes]] = MappingProxyType(
+    {LeafKind.MATCH: merkle.MATCH_LEAF, LeafKind.DISPUTE: merkle.DISPUTE_LEAF}
+)
 _BLANK = bytes(merkle.HASH_SIZE_BYTES)
 
 
@@ -55,6 +60,18 @@ async def compact_range(size: int, nodes: Nodes) -> CompactRange:
         return hashes
 
     return CompactRange(size, await read_nodes(make, nodes))
+
+
+def leaf_hash(head: StreamHead) -> bytes:
+    """Return the hash of the leaf that a stream with this head has."""
+    leaf = merkle.stream_leaf(LABELS[head.kind], head.stream_id.bytes, head.version, head.head_hash)
+    return merkle.leaf_hash(leaf)
+
+
+async def prove_leaf(leaf: Leaf, size: int, nodes: Nodes) -> InclusionProof:
+    """Return the proof of a leaf in the tree of `size` leaves. Raises TreeBrokenError."""
+    hashes = await inclusion_proof(leaf.leaf_index, size, nodes)
+    return InclusionProof(leaf_index=leaf.leaf_index, tree_size=size, hashes=hashes)
 
 
 async def inclusion_proof(index: int, size: int, nodes: Nodes) -> list[bytes]:

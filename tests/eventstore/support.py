@@ -5,17 +5,29 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import asyncpg
 
-from eventstore import Append, EventStore, Head, first_hash, verify_chain
+from eventstore import (
+    Append,
+    EventStore,
+    Head,
+    StoredRecord,
+    first_hash,
+    next_hash,
+    verify_chain,
+)
+from eventstore.disputes import ListedDispute, first_dispute_hash
 
 TIMEOUT_SECONDS = 30.0
+OPENED = datetime(2026, 1, 1, tzinfo=UTC)
+OPEN, UPHELD = 1, 3
 
 
 @dataclass
@@ -40,6 +52,36 @@ class Writer:
     async def catch_up(self) -> None:
         head = await self.store.read_head(self.stream_id)
         self.head = head or Head(0, first_hash(self.stream_id))
+
+
+@dataclass
+class StoredDispute:
+    """Appends to one dispute and keeps its head."""
+
+    store: EventStore
+    match_id: UUID = field(default_factory=uuid4)
+    opened_by: str = "anna"
+    opened_at: datetime = OPENED
+    dispute_id: UUID = field(default_factory=uuid4)
+    version: int = 0
+    link: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.link = first_dispute_hash(self.dispute_id)
+
+    async def add(
+        self,
+        record: bytes,
+        status: int = OPEN,
+        corrections: Mapping[str, int] | None = None,
+    ) -> None:
+        version, link = self.version + 1, next_hash(self.link, record)
+        row = ListedDispute(
+            self.dispute_id, self.match_id, self.opened_by, status, self.opened_at, version, record
+        )
+        stored = StoredRecord(version, record, link)
+        await self.store.disputes.append(row, stored, self.link, corrections or {}, "otto")
+        self.version, self.link = version, link
 
 
 async def assert_whole(store: EventStore, stream_id: UUID) -> list[bytes]:

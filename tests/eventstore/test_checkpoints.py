@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from uuid import UUID
 
 import asyncpg
 import pytest
 
 from eventstore import EventStore, LobbyRow
-from eventstore.checkpoints import TreeUpdate
+from eventstore.checkpoints import LeafKind, TreeUpdate
 from tests.conftest import Database
-from tests.eventstore.support import Writer
+from tests.eventstore.support import OPENED, StoredDispute, Writer
 
 PLAYING, ENDED = 2, 3
 HASH = bytes(range(32))
-OPENED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def matches(store: EventStore, status: int, count: int) -> list[UUID]:
@@ -31,7 +29,7 @@ async def matches(store: EventStore, status: int, count: int) -> list[UUID]:
 
 async def grow(update: TreeUpdate) -> int:
     """Add the pending leaves, with hashes that mean nothing."""
-    ended = await update.find_pending(ENDED, 100)
+    ended = await update.find_ended_matches(ENDED, 100)
     await update.add(ended, [(0, update.tree_size + at, HASH) for at in range(len(ended))])
     await update.add_head(f"a tree of {update.tree_size}")
     return len(ended)
@@ -46,14 +44,40 @@ async def test_each_ended_match_gets_one_leaf(store: EventStore) -> None:
     assert await store.checkpoints.update(grow) == 0
 
     for index, match_id in enumerate(first + second):
-        leaf = await store.checkpoints.read_leaf(match_id)
+        leaf = await store.checkpoints.read_leaf(LeafKind.MATCH, match_id, index + 1)
         head = await store.read_head(match_id)
         assert leaf is not None
         assert head is not None
-        assert leaf == (index, match_id, head.version, head.hash)
+        assert leaf == (index, (LeafKind.MATCH, match_id, head.version, head.hash))
     assert await store.checkpoints.read_size() == 6
     keys = [(0, 0), (0, 5), (0, 6), (1, 0)]
     assert await store.checkpoints.read_nodes(keys) == {(0, 0): HASH, (0, 5): HASH}
+
+
+async def test_a_dispute_gets_a_leaf_whenever_it_has_grown(store: EventStore) -> None:
+    async def grow_disputes(update: TreeUpdate) -> int:
+        grown = await update.find_grown_disputes(10)
+        await update.add(grown, [(0, update.tree_size + at, HASH) for at in range(len(grown))])
+        return len(grown)
+
+    dispute, other = StoredDispute(store), StoredDispute(store)
+    await dispute.add(b"opened")
+    assert await store.checkpoints.update(grow_disputes) == 1
+    assert await store.checkpoints.update(grow_disputes) == 0
+    await other.add(b"opened")
+    opened = dispute.link
+    await dispute.add(b"ruled")
+    await dispute.add(b"declined")
+    assert await store.checkpoints.update(grow_disputes) == 2
+    assert await store.checkpoints.update(grow_disputes) == 0
+
+    checkpoints = store.checkpoints
+    first, newest = await checkpoints.read_leaves(LeafKind.DISPUTE, [dispute.dispute_id])
+    assert first == (0, (LeafKind.DISPUTE, dispute.dispute_id, 1, opened))
+    assert newest.head == (LeafKind.DISPUTE, dispute.dispute_id, 3, dispute.link)
+    assert await checkpoints.read_leaf(LeafKind.DISPUTE, dispute.dispute_id, 1) == first
+    assert await checkpoints.read_leaf(LeafKind.DISPUTE, dispute.dispute_id, 3) == newest
+    assert await checkpoints.read_leaf(LeafKind.MATCH, dispute.dispute_id, 3) is None
 
 
 async def test_the_newest_head_and_the_head_of_a_size(store: EventStore) -> None:
@@ -99,7 +123,7 @@ async def test_a_failed_update_is_rolled_back(store: EventStore) -> None:
     with pytest.raises(ZeroDivisionError):
         await store.checkpoints.update(break_off)
     assert await store.checkpoints.read_latest_head() is None
-    assert await store.checkpoints.read_leaf(match_id) is None
+    assert await store.checkpoints.read_leaf(LeafKind.MATCH, match_id, 1) is None
     assert await store.checkpoints.update(grow) == 1
 
 
@@ -112,7 +136,7 @@ async def test_a_rebuilt_lobby_gives_no_second_leaf(store: EventStore, database:
     await store.lobby.put_rows([(match_id, 2, LobbyRow(ENDED, OPENED, b""))])
     assert await store.checkpoints.update(grow) == 0
     assert await store.checkpoints.read_size() == 1
-    assert await store.checkpoints.update(lambda update: update.find_pending(ENDED, 10)) == []
+    assert await store.checkpoints.update(lambda update: update.find_ended_matches(ENDED, 10)) == []
 
 
 @pytest.mark.parametrize("table", ["tree_leaves", "tree_nodes", "checkpoints"])

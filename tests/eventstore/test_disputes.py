@@ -3,57 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import asyncpg
 import pytest
 
-from eventstore import EventStore, PageKey, StoredRecord, next_hash
-from eventstore.disputes import ListedDispute, first_dispute_hash
+from eventstore import EventStore, PageKey
 from eventstore.errors import InsufficientCoins, LedgerMismatch, VersionConflict
 from eventstore.ledger.transfers import TransferKind
 from tests.conftest import Database, execute
-
-OPENED = datetime(2026, 1, 1, tzinfo=UTC)
-OPEN, UPHELD = 1, 3
-
-
-@dataclass
-class Dispute:
-    """Appends to one dispute and keeps its head."""
-
-    store: EventStore
-    match_id: UUID = field(default_factory=uuid4)
-    opened_by: str = "anna"
-    opened_at: datetime = OPENED
-    dispute_id: UUID = field(default_factory=uuid4)
-    version: int = 0
-    link: bytes = b""
-
-    def __post_init__(self) -> None:
-        self.link = first_dispute_hash(self.dispute_id)
-
-    async def add(
-        self,
-        record: bytes,
-        status: int = OPEN,
-        corrections: Mapping[str, int] | None = None,
-    ) -> None:
-        version, link = self.version + 1, next_hash(self.link, record)
-        row = ListedDispute(
-            self.dispute_id, self.match_id, self.opened_by, status, self.opened_at, version, record
-        )
-        stored = StoredRecord(version, record, link)
-        await self.store.disputes.append(row, stored, self.link, corrections or {}, "otto")
-        self.version, self.link = version, link
+from tests.eventstore.support import OPEN, OPENED, UPHELD, StoredDispute
 
 
 async def test_a_dispute_has_its_own_chain(store: EventStore) -> None:
-    dispute = Dispute(store)
+    dispute = StoredDispute(store)
     await dispute.add(b"opened")
     await dispute.add(b"ruled", UPHELD)
     stored = await store.disputes.read(dispute.dispute_id)
@@ -66,9 +31,11 @@ async def test_a_dispute_has_its_own_chain(store: EventStore) -> None:
 
 
 async def test_one_of_several_concurrent_appends_is_stored(store: EventStore) -> None:
-    dispute = Dispute(store)
+    dispute = StoredDispute(store)
     await dispute.add(b"opened")
-    rivals = [Dispute(store, dispute.match_id, dispute_id=dispute.dispute_id) for _ in range(4)]
+    rivals = [
+        StoredDispute(store, dispute.match_id, dispute_id=dispute.dispute_id) for _ in range(4)
+    ]
     for rival in rivals:
         rival.version, rival.link = dispute.version, dispute.link
     done = await asyncio.gather(
@@ -83,7 +50,7 @@ async def test_one_of_several_concurrent_appends_is_stored(store: EventStore) ->
 
 
 async def test_an_append_after_a_gap_or_another_hash_conflicts(store: EventStore) -> None:
-    dispute = Dispute(store)
+    dispute = StoredDispute(store)
     dispute.version = 1
     with pytest.raises(VersionConflict) as conflict:
         await dispute.add(b"second without a first")
@@ -99,7 +66,7 @@ async def test_lists_are_newest_first_with_every_filter(store: EventStore) -> No
     match_id = uuid4()
     made = []
     for number in range(6):
-        dispute = Dispute(
+        dispute = StoredDispute(
             store,
             match_id if number % 2 else uuid4(),
             "anna" if number < 3 else "boris",
@@ -133,7 +100,7 @@ async def test_lists_are_newest_first_with_every_filter(store: EventStore) -> No
 async def test_a_ruling_moves_coins_with_its_record(store: EventStore) -> None:
     for player in ("anna", "boris", "clara"):
         await store.ledger.open_account(player, 100)
-    dispute = Dispute(store)
+    dispute = StoredDispute(store)
     await dispute.add(b"opened")
     await dispute.add(b"approved", UPHELD, {"anna": 70, "boris": -60, "clara": -10})
     assert [
@@ -160,7 +127,7 @@ async def test_a_failed_correction_stores_no_record(
 ) -> None:
     for player in ("anna", "boris"):
         await store.ledger.open_account(player, 100)
-    dispute = Dispute(store)
+    dispute = StoredDispute(store)
     await dispute.add(b"opened")
     with pytest.raises(error):
         await dispute.add(b"approved", UPHELD, corrections)
@@ -176,7 +143,7 @@ async def test_the_ledger_check_finds_corrections_that_do_not_sum_to_zero(
 ) -> None:
     for player in ("anna", "boris"):
         await store.ledger.open_account(player, 100)
-    dispute = Dispute(store)
+    dispute = StoredDispute(store)
     await dispute.add(b"opened")
     await dispute.add(b"approved", UPHELD, {"anna": 7, "boris": -7})
     await execute(
@@ -193,7 +160,7 @@ async def test_the_ledger_check_finds_corrections_that_do_not_sum_to_zero(
 async def test_no_record_can_be_changed_or_deleted(
     store: EventStore, database: Database, change: str
 ) -> None:
-    await Dispute(store).add(b"opened")
+    await StoredDispute(store).add(b"opened")
     for dsn in (database.app_dsn, database.owner_dsn):
         connection = await asyncpg.connect(dsn)
         with pytest.raises(asyncpg.InsufficientPrivilegeError):

@@ -1090,18 +1090,23 @@ class GetInclusionProofRequest(_message.Message):
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     TREE_SIZE_FIELD_NUMBER: _builtins.int
+    DISPUTE_ID_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
+    """The match, a UUID. Empty if `dispute_id` is set."""
     tree_size: _builtins.int
     """The size of the tree. Not set: that of the newest checkpoint."""
+    dispute_id: _builtins.str
+    """The dispute, a UUID. Empty if `match_id` is set."""
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
         tree_size: _builtins.int | None = ...,
+        dispute_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_tree_size", b"_tree_size", "tree_size", b"tree_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tree_size", b"_tree_size", "match_id", b"match_id", "tree_size", b"tree_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tree_size", b"_tree_size", "dispute_id", b"dispute_id", "match_id", b"match_id", "tree_size", b"tree_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__tree_size: _TypeAlias = _typing.Literal["tree_size"]  # noqa: Y015
     _WhichOneofArgType__tree_size: _TypeAlias = _typing.Literal["_tree_size", b"_tree_size"]  # noqa: Y015
@@ -1120,7 +1125,7 @@ class GetInclusionProofResponse(_message.Message):
     HEAD_HASH_FIELD_NUMBER: _builtins.int
     CHECKPOINT_FIELD_NUMBER: _builtins.int
     last_version: _builtins.int
-    """The last version of the match, as in its leaf."""
+    """The last version of the match, or the version of the dispute in its newest leaf in that tree."""
     head_hash: _builtins.bytes
     """The hash of that version, as in the leaf (32 bytes)."""
     checkpoint: _builtins.str

@@ -43,12 +43,12 @@ class AuditServiceStub:
     ExportMatch: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ExportMatchRequest, _audit_service_pb2.ExportMatchResponse]
     """Returns one file that proves the match without this service. See docs/transcript-format.md. Refused: as ReadEvents."""
     GetCheckpoint: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.GetCheckpointRequest, _audit_service_pb2.GetCheckpointResponse]
-    """Returns a signed checkpoint of the tree of ended matches, and the proof that it continues an older one. Refused:
+    """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older one. Refused:
     CHECKPOINT_NOT_FOUND.
     """
     GetInclusionProof: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.GetInclusionProofRequest, _audit_service_pb2.GetInclusionProofResponse]
-    """Returns the proof that an ended match is in the tree of a checkpoint. Refused: MATCH_NOT_FOUND,
-    CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
+    """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
+    MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
     """
 
 class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -116,7 +116,7 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _audit_service_pb2.GetCheckpointRequest,
         context: _aio.ServicerContext[_audit_service_pb2.GetCheckpointRequest, _abc.Awaitable[_audit_service_pb2.GetCheckpointResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.GetCheckpointResponse]:
-        """Returns a signed checkpoint of the tree of ended matches, and the proof that it continues an older one. Refused:
+        """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older one. Refused:
         CHECKPOINT_NOT_FOUND.
         """
 
@@ -126,8 +126,8 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _audit_service_pb2.GetInclusionProofRequest,
         context: _aio.ServicerContext[_audit_service_pb2.GetInclusionProofRequest, _abc.Awaitable[_audit_service_pb2.GetInclusionProofResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.GetInclusionProofResponse]:
-        """Returns the proof that an ended match is in the tree of a checkpoint. Refused: MATCH_NOT_FOUND,
-        CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
+        """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
+        MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
         """
 
 def add_AuditServiceServicer_to_server(servicer: AuditServiceServicer, server: _aio.Server) -> None: ...

@@ -255,8 +255,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     deal. FAILED_PRECONDITION.
     """
     ERROR_REASON_NOT_IN_CHECKPOINT: _ErrorReason.ValueType  # 91
-    """Cause: the match is not in the tree of this checkpoint: it is running, or ended later. Action: wait for the first
-    checkpoint after its end. FAILED_PRECONDITION.
+    """Cause: the match or the dispute is not in the tree of this checkpoint: the match is running, or ended later; the
+    dispute was opened later. Action: wait for the first checkpoint after that. FAILED_PRECONDITION.
     """
     ERROR_REASON_LOG_CORRUPT: _ErrorReason.ValueType  # 92
     """Cause: the stored records are not a valid match, or the stored tree is broken: they were changed. Action: call
@@ -549,8 +549,8 @@ Cause: the cards are not dealt and seats can still be taken, so nobody may see t
 deal. FAILED_PRECONDITION.
 """
 ERROR_REASON_NOT_IN_CHECKPOINT: ErrorReason.ValueType  # 91
-"""Cause: the match is not in the tree of this checkpoint: it is running, or ended later. Action: wait for the first
-checkpoint after its end. FAILED_PRECONDITION.
+"""Cause: the match or the dispute is not in the tree of this checkpoint: the match is running, or ended later; the
+dispute was opened later. Action: wait for the first checkpoint after that. FAILED_PRECONDITION.
 """
 ERROR_REASON_LOG_CORRUPT: ErrorReason.ValueType  # 92
 """Cause: the stored records are not a valid match, or the stored tree is broken: they were changed. Action: call

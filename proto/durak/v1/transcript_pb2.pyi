@@ -180,8 +180,9 @@ Global___LedgerEntry: _TypeAlias = LedgerEntry  # noqa: Y015
 
 @_typing.final
 class InclusionProof(_message.Message):
-    """The proof that a match is a leaf of the tree of a checkpoint (RFC 9162, section 2.1.3). The leaf is
-    "durak.v1.leaf" || match id (16 bytes) || last version (4 bytes, big-endian) || hash of that version (32 bytes).
+    """The proof that a match or a dispute is a leaf of the tree of a checkpoint (RFC 9162, section 2.1.3). The leaf of a
+    match is "durak.v1.leaf" || match id (16 bytes) || last version (4 bytes, big-endian) || hash of that version (32
+    bytes). A leaf of a dispute has the label "durak.v1.dispute.leaf", and the id, a version and its hash.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

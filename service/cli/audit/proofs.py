@@ -111,7 +111,9 @@ def proof_command(*, access: Access, match_id: UUID, keys: Sequence[str]) -> Non
 
 
 def _includes(signed: Checkpoint, found: api.GetInclusionProofResponse, match_id: UUID) -> bool:
-    leaf = merkle.match_leaf(match_id.bytes, found.last_version, found.head_hash)
+    leaf = merkle.stream_leaf(
+        merkle.MATCH_LEAF, match_id.bytes, found.last_version, found.head_hash
+    )
     proof = found.inclusion
     position = proof.leaf_index, proof.tree_size, list(proof.hashes)
     return signed.size == proof.tree_size and merkle.verify_inclusion(

@@ -16,6 +16,7 @@ import click
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.audit_service_pb2_grpc import AuditServiceStub
 from eventstore import EventStore
+from eventstore.checkpoints import LeafKind
 from eventstore.whole_matches import WholeMatch
 from service.audit import transcripts
 from service.audit.payouts import verify_payouts
@@ -123,14 +124,16 @@ class Database:
     async def inclusion(self, match_id: UUID) -> api.GetInclusionProofResponse:
         """See `Source`."""
         await self._match(match_id)
-        head = await self._store.checkpoints.read_latest_head()
-        leaf = await self._store.checkpoints.read_leaf(match_id)
-        if head is None or leaf is None or leaf.leaf_index >= head.tree_size:
+        checkpoints = self._store.checkpoints
+        head = await checkpoints.read_latest_head()
+        size = 0 if head is None else head.tree_size
+        leaf = await checkpoints.read_leaf(LeafKind.MATCH, match_id, size)
+        if head is None or leaf is None:
             raise CommandError("the match is not in a checkpoint yet")
         return api.GetInclusionProofResponse(
-            inclusion=await transcripts.prove_inclusion(leaf, head, self._store.checkpoints),
-            last_version=leaf.version,
-            head_hash=leaf.head_hash,
+            inclusion=await proofs.prove_leaf(leaf, size, checkpoints.read_nodes),
+            last_version=leaf.head.version,
+            head_hash=leaf.head.head_hash,
             checkpoint=head.note,
         )
 

@@ -27,7 +27,7 @@ def transcript_of(
 ) -> transcripts.Transcript:
     """Return the export of a match that is a leaf of a tree."""
     chain = played.stored
-    leaf = merkle.match_leaf(played.match_id, len(chain), chain[-1][2])
+    leaf = merkle.stream_leaf(merkle.MATCH_LEAF, played.match_id, len(chain), chain[-1][2])
     others = [merkle.leaf_hash(bytes((number,))) for number in range(TREE_SIZE)]
     others[LEAF_INDEX] = merkle.leaf_hash(leaf)
     tree = merkle.Tree(others)

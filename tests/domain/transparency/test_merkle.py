@@ -4,15 +4,17 @@ import pytest
 from hypothesis import given, strategies
 
 from domain.transparency.merkle import (
+    DISPUTE_LEAF,
     EMPTY_ROOT,
+    MATCH_LEAF,
     CompactRange,
     Tree,
     consistency_proof,
     inclusion_proof,
     leaf_hash,
-    match_leaf,
     node_hash,
     root,
+    stream_leaf,
     verify_consistency,
     verify_inclusion,
 )
@@ -187,7 +189,13 @@ def test_there_is_no_consistency_proof_from_an_empty_or_larger_tree(old: int, ne
 
 @given(strategies.binary(min_size=16, max_size=16), strategies.integers(0, 2**32 - 1))
 def test_a_leaf_identifies_one_match(match_id: bytes, version: int) -> None:
-    leaf = match_leaf(match_id, version, bytes(32))
+    leaf = stream_leaf(MATCH_LEAF, match_id, version, bytes(32))
     assert len(leaf) == 65
     assert leaf[13:29] == match_id
     assert int.from_bytes(leaf[29:33], "big") == version
+    assert stream_leaf(DISPUTE_LEAF, match_id, version, bytes(32)) != leaf
+
+
+def test_no_label_starts_with_another_one() -> None:
+    assert not MATCH_LEAF.startswith(DISPUTE_LEAF)
+    assert not DISPUTE_LEAF.startswith(MATCH_LEAF)

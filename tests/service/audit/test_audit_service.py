@@ -26,6 +26,7 @@ from durak.v1.settings_pb2 import DECK_36, THROW_IN_ALL, Settings
 from eventstore import EventStore
 from tests.conftest import Database, execute
 from tests.domain.audit.audit_matches import PlayedMatch, random_match
+from tests.eventstore.support import StoredDispute
 from tests.service.playing import refused
 from tests.service.serving import Caller, Service, serving
 from tests.service.stored_matches import store_match, store_random
@@ -396,7 +397,9 @@ async def test_any_two_checkpoints_are_consistent(service: Service, auditor: Cal
             api.GetInclusionProofRequest(match_id=str(ids[1]), tree_size=size)
         )
         assert (proof.last_version, proof.head_hash) == (len(stored), stored[-1].hash)
-        leaf = merkle.leaf_hash(merkle.match_leaf(ids[1].bytes, len(stored), stored[-1].hash))
+        leaf = merkle.leaf_hash(
+            merkle.stream_leaf(merkle.MATCH_LEAF, ids[1].bytes, len(stored), stored[-1].hash)
+        )
         place, hashes = proof.inclusion, list(proof.inclusion.hashes)
         root = checkpoint.verify_checkpoint(proof.checkpoint, key).root
         assert place.tree_size == size
@@ -412,3 +415,35 @@ async def test_any_two_checkpoints_are_consistent(service: Service, auditor: Cal
     ):
         async with refused(ErrorReason.ERROR_REASON_CHECKPOINT_NOT_FOUND):
             await auditor.GetCheckpoint(request)
+
+
+async def test_each_grown_head_of_a_dispute_is_a_leaf(service: Service, auditor: Caller) -> None:
+    await store_random(service.store, 1)
+    await in_tree(service.store, 1)
+    dispute, key = StoredDispute(service.store), service.note_key.verifier
+    links = []
+    for size, record in ((2, b"opened"), (3, b"ruled")):
+        await dispute.add(record)
+        await in_tree(service.store, size)
+        links.append(dispute.link)
+    dispute_id = str(dispute.dispute_id)
+    for version, size in ((1, 2), (2, 3), (2, None)):
+        request = api.GetInclusionProofRequest(dispute_id=dispute_id, tree_size=size)
+        proof = await auditor.GetInclusionProof(request)
+        assert (proof.last_version, proof.head_hash) == (version, links[version - 1])
+        leaf = merkle.stream_leaf(
+            merkle.DISPUTE_LEAF, dispute.dispute_id.bytes, version, links[version - 1]
+        )
+        head = checkpoint.verify_checkpoint(proof.checkpoint, key)
+        place, hashes = proof.inclusion, list(proof.inclusion.hashes)
+        at = place.leaf_index, head.size, hashes, head.root
+        assert merkle.verify_inclusion(merkle.leaf_hash(leaf), *at)
+    async with refused(ErrorReason.ERROR_REASON_NOT_IN_CHECKPOINT):
+        request = api.GetInclusionProofRequest(dispute_id=dispute_id, tree_size=1)
+        await auditor.GetInclusionProof(request)
+    async with refused(ErrorReason.ERROR_REASON_DISPUTE_NOT_FOUND):
+        request = api.GetInclusionProofRequest(dispute_id=str(uuid4()))
+        await auditor.GetInclusionProof(request)
+    async with refused(ErrorReason.ERROR_REASON_MALFORMED_FIELD):
+        both = api.GetInclusionProofRequest(dispute_id=dispute_id, match_id=dispute_id)
+        await auditor.GetInclusionProof(both)

@@ -14,6 +14,7 @@ import pytest
 from domain.transparency import checkpoint, merkle
 from domain.transparency.checkpoint import Checkpoint
 from eventstore import EventStore
+from eventstore.checkpoints import LeafKind
 from service.checkpoints import proofs, signing_keys
 from service.checkpoints.checkpointer import Checkpointer
 from service.checkpoints.proofs import TreeBrokenError
@@ -57,10 +58,12 @@ async def leaves(store: EventStore, ids: list[UUID]) -> merkle.Tree:
     """Return the expected tree of these matches, computed from the log."""
     found = {}
     for match_id in ids:
-        leaf = await store.checkpoints.read_leaf(match_id)
+        leaf = await store.checkpoints.read_leaf(LeafKind.MATCH, match_id, len(ids))
         assert leaf is not None
         stored = await store.read(match_id)
-        found[leaf.leaf_index] = merkle.match_leaf(match_id.bytes, len(stored), stored[-1].hash)
+        found[leaf.leaf_index] = merkle.stream_leaf(
+            merkle.MATCH_LEAF, match_id.bytes, len(stored), stored[-1].hash
+        )
     assert sorted(found) == list(range(len(ids)))
     return merkle.Tree(merkle.leaf_hash(found[index]) for index in range(len(ids)))
 
@@ -80,7 +83,7 @@ async def test_ended_matches_are_in_the_signed_tree_and_others_not(
     head = await head_of(store, key)
     tree_of_log = await leaves(store, ids)
     assert head == (NAME, 8, merkle.root(8, tree_of_log.node))
-    assert await store.checkpoints.read_leaf(running) is None
+    assert await store.checkpoints.read_leaf(LeafKind.MATCH, running, 8) is None
     nodes = store.checkpoints.read_nodes
     for index in range(8):
         proof = await proofs.inclusion_proof(index, 8, nodes)

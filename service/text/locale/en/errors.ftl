@@ -69,7 +69,7 @@ store-unavailable = The move could not be confirmed just now. Send the same requ
 internal = Something went wrong on the server. Do not repeat the request; report this number to the operator: { $trace_id }.
 
 match-not-dealt = The cards are not dealt yet. Wait for the deal.
-not-in-checkpoint = The match is not in that checkpoint. Wait for the first checkpoint after its end.
+not-in-checkpoint = This is not in that checkpoint. Wait for the next checkpoint, after the end of a match.
 log-corrupt = The stored match is corrupt. Report it to the operator.
 
 dispute-not-found = There is no such dispute. Check the number.

@@ -1,1 +1,1 @@
-"""The transparency log of ended matches: Merkle tree and signed checkpoints."""
+"""The transparency log of matches and disputes: Merkle tree and signed checkpoints."""

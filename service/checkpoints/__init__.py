@@ -1,1 +1,1 @@
-"""Sign, publish and prove the transparency log of ended matches."""
+"""Sign, publish and prove the transparency log of matches and disputes."""

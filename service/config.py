@@ -100,6 +100,11 @@ class Config(BaseSettings):
     public_calls_burst: Count = 100
     """Number of calls without a token that one network address may make in a burst after a
     pause."""
+    refused_tokens_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 2.0
+    """Sustained rate of refused tokens from one network address. 0 means no limit. Beyond it, new
+    tokens from the address are refused with RATE_LIMITED and not verified."""
+    refused_tokens_burst: Count = 100
+    """Number of refused tokens that one network address may send in a burst after a pause."""
     practice_attempts_remembered_max: Count = 1_000
     """Maximum number of puzzle attempts whose outcome is cached."""
     rule_sheets_remembered_max: Count = 512

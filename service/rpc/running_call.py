@@ -11,10 +11,11 @@ import structlog
 from grpc import aio
 
 from durak.v1 import errors_pb2 as reasons
+from service.rpc.address_limits import address_of
 from service.rpc.authentication import Authenticator
 from service.rpc.authorization import Access, authorise
 from service.rpc.call import NOBODY, Call, Caller, Context, enter_call
-from service.rpc.errors import refuse
+from service.rpc.errors import Refused, refuse
 from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 from service.rpc.status import STATUS_KEY
@@ -22,6 +23,13 @@ from service.rpc.stream_lifetime import MALFORMED, Lifetime, OpenStreams, Reques
 from service.rpc.telemetry import Telemetry, Traced
 from service.text.localisation import negotiate
 
+_TOKEN_FAULTS = frozenset(
+    {
+        reasons.ERROR_REASON_TOKEN_MISSING,
+        reasons.ERROR_REASON_TOKEN_INVALID,
+        reasons.ERROR_REASON_TOKEN_EXPIRED,
+    }
+)
 _UNTRACED = Traced(b"", None)
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -103,12 +111,26 @@ class RunningCall:
                 raise refuse(reasons.ERROR_REASON_DRAINING)
             if len(metadata) != len(pairs) and sum(key == "authorization" for key, _ in pairs) > 1:
                 raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
-            self._caller = await environment.authenticator.authenticate(metadata)
+            self._caller = await self._authenticate(metadata)
             authorise(self._caller, method.access)
         self._count_in(environment.limits, self._caller)
         enter_call(self._call())
         if request is MALFORMED:
             raise refuse(reasons.ERROR_REASON_MALFORMED_FIELD)
+
+    async def _authenticate(self, metadata: Mapping[str, str | bytes]) -> Caller:
+        authenticator, limits = self._environment.authenticator, self._environment.limits
+        caller = authenticator.cached(metadata)
+        if caller is not None:
+            return caller
+        address = address_of(self._context.peer())
+        limits.admit_token(address)
+        try:
+            return await authenticator.authenticate(metadata)
+        except Refused as error:
+            if error.refusal.reason in _TOKEN_FAULTS:
+                limits.count_refused_token(address)
+            raise
 
     def lifetime(self, requests: Requests | None) -> Lifetime:
         """Return the block in which the stream of this call may stay open."""

@@ -65,3 +65,18 @@ async def test_T09_streams_of_a_key_that_left_the_key_set_end(tmp_path: Path) ->
         assert refused.reason == "TOKEN_INVALID"
         frame.methods.go.set()
         assert await watches["new"].read() is aio.EOF
+
+
+async def test_an_address_that_sends_bad_tokens_is_refused_before_they_are_verified(
+    tmp_path: Path,
+) -> None:
+    async with framed(tmp_path, refused_tokens_burst=3, refused_tokens_per_second=0.001) as frame:
+        signed_in = frame.metadata(subject="ann")
+        assert await frame.unary()("hello", metadata=signed_in) == "hello"
+        bad = [(("authorization", f"Bearer {number}.y.z"),) for number in range(4)]
+        reasons = [(await refusal(frame.unary()("hello", metadata=one))).reason for one in bad]
+        assert reasons == ["TOKEN_INVALID"] * 3 + ["RATE_LIMITED"]
+        # A token that was verified before stays good, a new one waits as the bad ones do.
+        assert await frame.unary()("hello", metadata=signed_in) == "hello"
+        new = frame.metadata(subject="bob")
+        assert (await refusal(frame.unary()("hello", metadata=new))).reason == "RATE_LIMITED"

@@ -25,7 +25,7 @@ def dispute_fields(dispute: api.Dispute) -> list[str]:
 
 
 def status(dispute: api.Dispute) -> str:
-    """Return the status of a dispute in words: ``awaiting sign off``."""
+    """Return the status of a dispute in words: ``correction pending``."""
     return _word(api.DisputeStatus.Name(dispute.status), "DISPUTE_STATUS_")
 
 

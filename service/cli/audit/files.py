@@ -25,7 +25,7 @@ def export_command(*, access: Access, match_id: UUID, output: Path | None) -> No
     write_output(output, access.query(lambda source: source.transcript(match_id)))
 
 
-@click.command("report")
+@click.command("report", short_help="Write a match as an HTML file.")
 @click.argument("match_id", metavar="[MATCH]", type=click.UUID, required=False)
 @click.option("--transcript", type=click.File("rb"), help="Transcript file to draw instead.")
 @click.option(

@@ -84,7 +84,7 @@ def _continues(old: Checkpoint, new: Checkpoint, proof: list[bytes]) -> bool:
     )
 
 
-@click.command("proof")
+@click.command("proof", short_help="Prove that a match is in the newest checkpoint.")
 @MATCH
 @_KEYS
 @with_audit_access

@@ -14,7 +14,7 @@ from service.render.table import open_table_lines
 from service.render.texts import translator
 
 
-@click.command("records")
+@click.command("records", short_help="Print the stored records of a match as JSON.")
 @MATCH
 @with_audit_access
 def records_command(*, access: Access, match_id: UUID) -> None:

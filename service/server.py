@@ -10,7 +10,7 @@ Postgres are closed; the last traces are sent.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -71,6 +71,7 @@ from service.practice.servicer import PracticeService
 from service.practice.texts import PracticeTexts
 from service.rpc.address_limits import PublicCalls
 from service.rpc.authentication import Authenticator, KeySource
+from service.rpc.authorization import ACCESS, Access
 from service.rpc.failures import Failures
 from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
@@ -169,7 +170,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         failures = Failures()
         engine = build_engine(store, config, limits, failures)
         health = Health(SERVICES)
-        interceptor = _interceptor(config, keys, limits, failures, telemetry)
+        interceptor = build_interceptor(config, keys, limits, failures, telemetry)
         server = aio.server(interceptors=[interceptor], options=channel_options(config))
         _add_services(server, store, config, engine)
         _add_health_and_reflection(server, health)
@@ -270,9 +271,15 @@ async def _keys(config: Config) -> KeySource:
     return keys
 
 
-def _interceptor(
-    config: Config, keys: KeySource, limits: Limits, failures: Failures, telemetry: Telemetry
+def build_interceptor(
+    config: Config,
+    keys: KeySource,
+    limits: Limits,
+    failures: Failures,
+    telemetry: Telemetry,
+    access: Mapping[str, Access] = ACCESS,
 ) -> Interceptor:
+    """Build the interceptor of a server. `access` says who may call which method."""
     authenticator = Authenticator(
         keys,
         issuer=config.token_issuer,
@@ -287,6 +294,7 @@ def _interceptor(
         telemetry,
         session_grace_seconds=config.session_grace_seconds,
         log_calls=config.log_level == "debug",
+        access=access,
     )
 
 

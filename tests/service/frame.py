@@ -17,7 +17,7 @@ from google.rpc.status_pb2 import Status
 from grpc import aio
 
 from service.config import Config
-from service.rpc.authentication import Authenticator, KeySource
+from service.rpc.authentication import KeySource
 from service.rpc.authorization import Access
 from service.rpc.call import Call, current_call
 from service.rpc.failures import Failures
@@ -27,6 +27,7 @@ from service.rpc.port import channel_options
 from service.rpc.status import STATUS_KEY
 from service.rpc.telemetry import Telemetry
 from service.rpc.token_keys import DevelopmentKey
+from service.server import build_interceptor
 
 SERVICE = "test.Frame"
 PLAYER = Access(roles=frozenset({"player"}), barred=frozenset({"auditor"}))
@@ -159,21 +160,13 @@ async def framed(
 ) -> AsyncIterator[Framed]:
     config = Config(data_dir=folder, **settings)
     key = DevelopmentKey.in_folder(folder)
-    authenticator = Authenticator(
+    interceptor = build_interceptor(
+        config,
         keys or key,
-        issuer=config.token_issuer,
-        audience=config.token_audience,
-        leeway_seconds=0,
-        cache_size=10,
-    )
-    interceptor = Interceptor(
-        authenticator,
         Limits(config),
         Failures(),
         telemetry or Telemetry(None, None),
-        session_grace_seconds=config.session_grace_seconds,
-        log_calls=config.log_level == "debug",
-        access=ACCESS,
+        ACCESS,
     )
     methods = Methods()
     server = aio.server(interceptors=[interceptor], options=channel_options(config))

@@ -28,13 +28,11 @@ from eventstore import EventStore, verify_chain
 from eventstore import Limits as StoreLimits
 from service.config import Config
 from service.matches.servicer import add_to_server
-from service.rpc.authentication import Authenticator
 from service.rpc.failures import Failures
-from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.telemetry import open_telemetry
 from service.rpc.token_keys import DevelopmentKey
-from service.server import build_engine
+from service.server import build_engine, build_interceptor
 from service.standings.servicer import StandingsService
 from service.times import system_now_us
 from service.wallet.servicer import WalletService
@@ -66,15 +64,8 @@ class Replica:
         self.limits = Limits(config)
         failures = Failures()
         self.engine = build_engine(store, config, self.limits, failures, now_us)
-        authenticator = Authenticator(
-            KEY, issuer="durak", audience="durak", leeway_seconds=5, cache_size=1000
-        )
-        self.interceptor = Interceptor(
-            authenticator,
-            self.limits,
-            failures,
-            open_telemetry(config),
-            session_grace_seconds=config.session_grace_seconds,
+        self.interceptor = build_interceptor(
+            config, KEY, self.limits, failures, open_telemetry(config)
         )
         self.server = aio.server(interceptors=[self.interceptor])
         add_to_server(self.engine.servicer, self.server)

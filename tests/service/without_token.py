@@ -14,14 +14,13 @@ from grpc import aio
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from durak.v1.rules_service_pb2_grpc import RulesServiceStub
 from service.config import Config
-from service.rpc.authentication import Authenticator
 from service.rpc.failures import Failures
-from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
+from service.rpc.port import channel_options
 from service.rpc.status import STATUS_KEY
 from service.rpc.telemetry import Telemetry
 from service.rpc.token_keys import DevelopmentKey
-from service.server import add_public_services
+from service.server import add_public_services, build_interceptor
 
 Metadata = tuple[tuple[str, str], ...]
 
@@ -30,23 +29,9 @@ Metadata = tuple[tuple[str, str], ...]
 async def public_services(folder: Path, **settings: Any) -> AsyncIterator[aio.Channel]:
     """A channel to the public services, with the frame of every call."""
     config = Config(data_dir=folder, **settings)
-    authenticator = Authenticator(
-        DevelopmentKey.in_folder(folder),
-        issuer=config.token_issuer,
-        audience=config.token_audience,
-        leeway_seconds=0,
-        cache_size=10,
-    )
-    interceptor = Interceptor(
-        authenticator,
-        Limits(config),
-        Failures(),
-        Telemetry(None, None),
-        session_grace_seconds=config.session_grace_seconds,
-        log_calls=False,
-    )
-    options = [("grpc.max_receive_message_length", config.receive_bytes_max)]
-    server = aio.server(interceptors=[interceptor], options=options)
+    key, telemetry = DevelopmentKey.in_folder(folder), Telemetry(None, None)
+    interceptor = build_interceptor(config, key, Limits(config), Failures(), telemetry)
+    server = aio.server(interceptors=[interceptor], options=channel_options(config))
     add_public_services(config, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

@@ -23,9 +23,10 @@ FILE_SUFFIXES = {".py", ".md", ".proto", ".ftl", ".sql", ".toml", ".yaml", ".mjs
 OTHER_NAMES = {
     *("too_many_pings", "client_body_timeout", "client_header_timeout"),
     *("request_headers_timeout", "stream_idle_timeout"),
+    *("CommonProtos", "DRKTableView", "DurakV1TableView"),
 }
-"""Names of gRPC, nginx and Envoy in the docs."""
-PROTOBUF_FILES = {"any.proto", "timestamp.proto"}
+"""Names of gRPC, nginx, Envoy and generated code in the docs."""
+PROTOBUF_FILES = {"any.proto", "error_details.proto", "timestamp.proto"}
 CLAUSE = re.compile(r"\bR\d{1,2}\.\d+\b")
 
 

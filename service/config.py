@@ -190,6 +190,10 @@ class Config(BaseSettings):
     """Time that a bot waits before it moves, so that human players can follow."""
     bot_turn_seconds: Seconds = 5.0
     """Time after which another replica makes the move of a bot."""
+    bot_think_seconds_min: Annotated[float, Field(ge=0, le=60)] = 0.5
+    """Minimum time in which a hard bot moves. The time of a move is drawn from one to two times
+    this value, so that it does not depend on the hand. 0: moves come when they are ready, which
+    shows whether the bot had a choice."""
     bot_think_seconds_max: Seconds = 4.0
     """Maximum time for the move of a hard bot, including the time in the queue. Then it moves like
     a normal bot."""

@@ -21,6 +21,7 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Move
 from service.automation.histories import Histories
+from service.automation.reply_times import reply_time
 from service.matches.changes import Change
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch
@@ -92,7 +93,13 @@ class BotRunner:
         if bot_to_move(live.match) != seat:
             return
         version = live.match.version
-        move = await self._choose(live, seat)
+        occupant = live.match.table.seats[seat]
+        assert occupant is not None
+        seed = bots.move_seed(occupant.bot_seed, version)
+        started = self._context.loop.time()
+        move = await self._choose(live, seat, seed)
+        if occupant.bot_level not in _QUICK:
+            await self._wait_for_reply_time(started, seed)
         envelope = Envelope(live.match_id, by_bot(seat), Play(move), expected_version=version)
         try:
             await live.submit(partial(live.perform, envelope))
@@ -101,14 +108,18 @@ class BotRunner:
             if refused.refusal.reason != reasons.ERROR_REASON_STALE_VERSION:
                 raise
 
-    async def _choose(self, live: LiveMatch, seat: int) -> Move:
+    async def _wait_for_reply_time(self, started: float, seed: int) -> None:
+        loop, seconds_min = self._context.loop, self._context.config.bot_think_seconds_min
+        ready = loop.time()
+        await asyncio.sleep(max(0.0, reply_time(started, ready, seed, seconds_min) - ready))
+
+    async def _choose(self, live: LiveMatch, seat: int, seed: int) -> Move:
         match = live.match
         occupant = match.table.seats[seat]
         assert occupant is not None
         view = table_view(match, seat)
         history = self._histories.shown_to(live.match_id, seat, match.trump_card)
         level = occupant.bot_level
-        seed = bots.move_seed(occupant.bot_seed, match.version)
         if level in _QUICK:
             return bots.choose_move(level, view, history, seed)
         try:

@@ -108,7 +108,12 @@ class Playing:
         self.stack = stack
 
     async def replica(self, now_us: Callable[[], int] = system_now_us, **settings: Any) -> Replica:
-        settings = {"caller_calls_per_second": 0, "deadline_scan_interval_seconds": 0.1, **settings}
+        settings = {
+            "caller_calls_per_second": 0,
+            "deadline_scan_interval_seconds": 0.1,
+            "bot_think_seconds_min": 0,
+            **settings,
+        }
         limits = StoreLimits(tail_interval_seconds=0.01, retry_timeout_seconds=2)
         store = await self.stack.enter_async_context(await EventStore.open(self.dsn, limits))
         replica = Replica(store, Config(**settings), now_us)

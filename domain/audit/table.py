@@ -85,6 +85,8 @@ class Table:
         self.reserved_for: tuple[str, ...] = tuple(opened.reserved_for)
         self.seed_hash: bytes = opened.server_seed_hash
         self.seats: dict[int, Occupant] = {}
+        self.removed: set[str] = set()
+        """The players whom the owner removed (R3.0)."""
 
     def belongs_to(self, player_id: str) -> bool:
         """Return whether this player may open the table, seat its bots, and cancel it.
@@ -141,6 +143,8 @@ class Table:
         seat, player_id = taken.seat, taken.player_id
         if any(occupant.player_id == player_id for occupant in self.seats.values()):
             notes.fault(Kind.SEATING, "R3.0", "one seat for each player", player_id, seat)
+        if player_id in self.removed:
+            notes.fault(Kind.SEATING, "R3.0", "nobody whom the owner removed", player_id, seat)
         if len(taken.client_seed) > CLIENT_SEED_BYTES_MAX:
             limit = f"at most {CLIENT_SEED_BYTES_MAX} bytes of seed"
             size = f"{len(taken.client_seed)} bytes"
@@ -151,14 +155,28 @@ class Table:
             notes.fault(Kind.ACTOR, "R3.0", player_id, actor.actor_id or "nobody", seat)
 
     def vacate_seat(self, entry: Entry, notes: Notebook) -> None:
-        """Judge that a seat is given up, and free it."""
+        """Judge that a seat is given up or taken away, and free it."""
         body: SeatVacated = entry.body
         seat, actor = body.seat, entry.command
         occupant = self.seats.pop(seat, None)
         if occupant is None or occupant.actor_kind == ACTOR_KIND_BOT:
             notes.fault(Kind.SEATING, "R3.0", "the seat of a player", f"seat {seat}", seat)
+        elif body.removed:
+            self._judge_removal(occupant, seat, actor, notes)
         elif actor.actor_kind != ACTOR_KIND_PLAYER or actor.actor_id != occupant.player_id:
             notes.fault(Kind.ACTOR, "R3.0", occupant.player_id, actor.actor_id or "nobody", seat)
+
+    def _judge_removal(
+        self, occupant: Occupant, seat: int, actor: Command, notes: Notebook
+    ) -> None:
+        """R3.0: only the owner removes players, and nobody from a rematch."""
+        self.removed.add(occupant.player_id)
+        if actor.actor_kind != ACTOR_KIND_PLAYER or actor.actor_id != self.owner_id:
+            notes.fault(Kind.ACTOR, "R3.0", self.owner_id, actor.actor_id or "nobody", seat)
+        if occupant.player_id == self.owner_id:
+            notes.fault(Kind.SEATING, "R3.0", "a player other than the owner", self.owner_id, seat)
+        if self.is_rematch:
+            notes.fault(Kind.SEATING, "R13.1", "a seat kept for its player", "a removal", seat)
 
 
 def open_table(entry: Entry, match_id: bytes, notes: Notebook) -> Table | None:

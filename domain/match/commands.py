@@ -73,6 +73,12 @@ class CancelTable(NamedTuple):
     """Close a table before the deal (R3.0)."""
 
 
+class RemovePlayer(NamedTuple):
+    """Remove a seated player before the deal, for the owner of the table (R3.0)."""
+
+    player_id: str
+
+
 class Play(NamedTuple):
     """Make a move on the actor's seat (R4 to R7, R11). Cards are numbers of the contract."""
 
@@ -103,5 +109,7 @@ class TimeOut(NamedTuple):
     now_us: int
 
 
-Command: TypeAlias = OpenTable | TakeSeat | SeatBot | Leave | CancelTable | Play | Rematch | TimeOut
+Command: TypeAlias = (
+    OpenTable | TakeSeat | SeatBot | Leave | RemovePlayer | CancelTable | Play | Rematch | TimeOut
+)
 """Every command that `domain.match.decide.decide` decides."""

@@ -28,6 +28,7 @@ from domain.match.commands import (
     OpenTable,
     Play,
     Rematch,
+    RemovePlayer,
     SeatBot,
     TakeSeat,
     TimeOut,
@@ -65,7 +66,7 @@ def decide(match: Match, actor: Actor, command: Command) -> Outcome | Refusal:
 def _initiating_event(
     match: Match,
     actor: Actor,
-    command: OpenTable | TakeSeat | SeatBot | Leave | CancelTable | Play | TimeOut,
+    command: OpenTable | TakeSeat | SeatBot | Leave | RemovePlayer | CancelTable | Play | TimeOut,
 ) -> Event | Refusal | None:
     match command:
         case Play(move):
@@ -78,6 +79,8 @@ def _initiating_event(
         case Leave():
             seat = _seat_of(match, actor)
             return _NOT_SEATED if seat is None else seating.leave(match, seat)
+        case RemovePlayer(player_id):
+            return seating.remove_player(match, actor, player_id)
         case CancelTable():
             return seating.cancel_table(match, actor)
         case TimeOut(now_us):

@@ -164,7 +164,7 @@ class Match(State):
         seats = self.table.seats
         if self.phase != PHASE_WAITING or not 0 <= event.seat < len(seats) or not seats[event.seat]:
             self._corrupt(f"seat {event.seat} cannot be given up")
-        self.table = self.table.with_seat_vacated(event.seat)
+        self.table = self.table.with_seat_vacated(event)
 
     def _on_dealt(self, event: Dealt) -> None:
         if self.due is not _DEAL:

@@ -1,4 +1,4 @@
-"""Tables before and after play: opening, sitting down, leaving, cancelling, playing again.
+"""Tables before and after play: opening, seating, leaving, removing, cancelling, playing again.
 
 Each function returns the event of one command without its consequences, or the refusal, and changes
 nothing. `domain.match.decide` is the entry to all of them.
@@ -156,6 +156,8 @@ def take_seat(match: Match, actor: Actor, command: TakeSeat) -> Event | Refusal:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
     if match.table.seat_of(player_id) is not None:
         return Refusal(Reason.ERROR_REASON_ALREADY_SEATED, "R3.0")
+    if player_id in match.table.removed:
+        return Refusal(Reason.ERROR_REASON_REMOVED_FROM_TABLE, "R3.0")
     if match.table.given_up.count(player_id) >= GIVE_UPS_MAX:
         return Refusal(Reason.ERROR_REASON_GIVEN_UP_TOO_OFTEN)
     reserved = match.table.reserved_for
@@ -225,6 +227,27 @@ def leave(match: Match, seat: int) -> Event | Refusal:
     if not match.in_play >> seat & 1:  # or a seat that is out could save the durak (ADR 0004)
         return Refusal(Reason.ERROR_REASON_SEAT_IS_OUT, "R9.1")
     return Event(left=Left(seat=seat, reason=LeftReason.LEFT_REASON_RESIGNED))
+
+
+def remove_player(match: Match, actor: Actor, player_id: str) -> Event | Refusal:
+    """Take the seat of another player away, for the owner of the table (R3.0).
+
+    A rematch waits for all its players, so none of them can be removed.
+    """
+    table = match.table
+    if actor.player_id != table.owner_id:
+        return Refusal(Reason.ERROR_REASON_NOT_OWNER, "R3.0")
+    if match.phase != PHASE_WAITING:
+        return Refusal(Reason.ERROR_REASON_MATCH_NOT_WAITING, "R3.0")
+    if player_id == actor.player_id:
+        fault = FieldFault("player_id", "is your own: give up your seat with LeaveMatch")
+        return Refusal(Reason.ERROR_REASON_MALFORMED_FIELD, "R3.0", fields=(fault,))
+    seat = table.seat_of(player_id)
+    if seat is None:
+        return Refusal(Reason.ERROR_REASON_PLAYER_NOT_SEATED, "R3.0")
+    if table.reserved_for:
+        return Refusal(Reason.ERROR_REASON_SEAT_RESERVED, "R13.1")
+    return Event(seat_vacated=SeatVacated(seat=seat, removed=True))
 
 
 def cancel_table(match: Match, actor: Actor) -> Event | Refusal:

@@ -8,7 +8,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Final
 
-from durak.v1.events_pb2 import SeatTaken, TableOpened
+from durak.v1.events_pb2 import SeatTaken, SeatVacated, TableOpened
 from durak.v1.settings_pb2 import BOT_LEVEL_UNSPECIFIED, BotLevel, Settings, ThrowIn
 from durak.v1.table_pb2 import SeatView, TableView
 
@@ -50,6 +50,7 @@ class Table:
         reserved_for: the players of a rematch; empty if anyone may sit down.
         seats: the occupant of each seat, or None for a free seat.
         given_up: the player of each seat that was given up (R3.0), once for each time.
+        removed: the players whom the owner removed (R3.0). They cannot sit down again.
         turn_us: the turn timer in microseconds, 0 for none.
         idle_us: the idle limit in microseconds (R10.8).
     """
@@ -64,6 +65,7 @@ class Table:
     reserved_for: tuple[str, ...]
     seats: tuple[Seat | None, ...]
     given_up: tuple[str, ...]
+    removed: tuple[str, ...]
     throw_in_all: bool
     transfer: bool
     draw_allowed: bool
@@ -93,6 +95,7 @@ class Table:
             reserved_for=tuple(event.reserved_for),
             seats=(None,) * settings.seats,
             given_up=(),
+            removed=(),
             throw_in_all=settings.throw_in == ThrowIn.THROW_IN_ALL,
             transfer=settings.transfer,
             draw_allowed=settings.draw_allowed,
@@ -111,15 +114,25 @@ class Table:
             event.bot_level,
             event.bot_seed,
         )
-        return self._with_seat(event.seat, seat, self.given_up)
+        return self._with_seat(event.seat, seat, self.given_up, self.removed)
 
-    def with_seat_vacated(self, number: int) -> "Table":
+    def with_seat_vacated(self, event: SeatVacated) -> "Table":
         """Return the table with one seat free again."""
-        seat = self.seats[number]
-        given_up = self.given_up if seat is None else (*self.given_up, seat.player_id)
-        return self._with_seat(number, None, given_up)
+        seat = self.seats[event.seat]
+        given_up, removed = self.given_up, self.removed
+        if seat is not None and event.removed:
+            removed = (*removed, seat.player_id)
+        elif seat is not None:
+            given_up = (*given_up, seat.player_id)
+        return self._with_seat(event.seat, None, given_up, removed)
 
-    def _with_seat(self, number: int, seat: Seat | None, given_up: tuple[str, ...]) -> "Table":
+    def _with_seat(
+        self,
+        number: int,
+        seat: Seat | None,
+        given_up: tuple[str, ...],
+        removed: tuple[str, ...],
+    ) -> "Table":
         # `dataclasses.replace` takes several times as long.
         return Table(
             self.match_id,
@@ -132,6 +145,7 @@ class Table:
             self.reserved_for,
             (*self.seats[:number], seat, *self.seats[number + 1 :]),
             given_up,
+            removed,
             self.throw_in_all,
             self.transfer,
             self.draw_allowed,

@@ -40,6 +40,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "service.cli.review:review_command",
             "Show which endgame moves gave a better result away",
         ),
+        "remove": Entry(
+            _PLAY, "service.cli.remove:remove_command", "Remove a player from your table"
+        ),
         "coins": Entry(
             _PLAY, "service.cli.coins:coins_command", "Show your coins and latest transfers"
         ),

@@ -10,6 +10,7 @@ from domain.match.commands import (
     OpenTable,
     Play,
     Rematch,
+    RemovePlayer,
     SeatBot,
     TakeSeat,
     by_player,
@@ -77,6 +78,13 @@ class Commands:
     def leave_match(self, request: api.LeaveMatchRequest, call: Call, prefix: str = "") -> Answer:
         """Give up the caller's seat."""
         return self._perform(requests.only_target(request, prefix), call, Leave())
+
+    def remove_player(
+        self, request: api.RemovePlayerRequest, call: Call, prefix: str = ""
+    ) -> Answer:
+        """Remove a seated player from the caller's table."""
+        target = requests.remove_player(request, prefix)
+        return self._perform(target, call, RemovePlayer(request.player_id))
 
     def cancel_table(self, request: api.CancelTableRequest, call: Call, prefix: str = "") -> Answer:
         """Close a table before the deal."""

@@ -17,6 +17,7 @@ _Targeted = (
     api.TakeSeatRequest
     | api.SeatBotRequest
     | api.LeaveMatchRequest
+    | api.RemovePlayerRequest
     | api.CancelTableRequest
     | api.PlayRequest
 )
@@ -71,6 +72,15 @@ def only_target(
     """Return the target of a request without further fields."""
     faults = Faults(prefix)
     target = _target(faults, request)
+    faults.check()
+    return target
+
+
+def remove_player(request: api.RemovePlayerRequest, prefix: str = "") -> Target:
+    """Return the target; checks `player_id` too."""
+    faults = Faults(prefix)
+    target = _target(faults, request)
+    faults.player("player_id", request.player_id)
     faults.check()
     return target
 

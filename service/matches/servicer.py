@@ -67,6 +67,14 @@ class MatchService(api_grpc.MatchServiceServicer):
             view=await self._commands.leave_match(request, current_call())
         )
 
+    async def RemovePlayer(
+        self, request: api.RemovePlayerRequest, context: Context
+    ) -> api.RemovePlayerResponse:
+        """Remove a seated player from the caller's table."""
+        return api.RemovePlayerResponse(
+            view=await self._commands.remove_player(request, current_call())
+        )
+
     async def CancelTable(
         self, request: api.CancelTableRequest, context: Context
     ) -> api.CancelTableResponse:

@@ -39,7 +39,14 @@ Write = Callable[[bytes], Awaitable[None]]
 _PAUSE_SECONDS_MAX: Final = 1.0
 
 _CommandKind = Literal[
-    "play", "open_table", "take_seat", "seat_bot", "leave_match", "cancel_table", "rematch"
+    "play",
+    "open_table",
+    "take_seat",
+    "seat_bot",
+    "leave_match",
+    "remove_player",
+    "cancel_table",
+    "rematch",
 ]
 
 
@@ -163,6 +170,8 @@ class Session:
                 return commands.seat_bot(request.seat_bot, call, "seat_bot.")
             case "leave_match":
                 return commands.leave_match(request.leave_match, call, "leave_match.")
+            case "remove_player":
+                return commands.remove_player(request.remove_player, call, "remove_player.")
             case "cancel_table":
                 return commands.cancel_table(request.cancel_table, call, "cancel_table.")
             case "rematch":

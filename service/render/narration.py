@@ -105,7 +105,8 @@ class Narrator:
     def _seat_vacated(self, event: events_pb2.SeatVacated) -> str:
         player = self.names[event.seat]
         self.names.remove(event.seat)
-        return self._translate("event-seat-vacated", player=player, seat=event.seat)
+        key = "event-player-removed" if event.removed else "event-seat-vacated"
+        return self._translate(key, player=player, seat=event.seat)
 
     def _dealt(self, event: events_pb2.Dealt) -> list[Line]:
         self.trump_suit = SUIT_OF[event.trump_card]

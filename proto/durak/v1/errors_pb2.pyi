@@ -77,8 +77,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     TableView.reserved_for. Action: none. PERMISSION_DENIED.
     """
     ERROR_REASON_SEAT_RESERVED: _ErrorReason.ValueType  # 16
-    """Cause: this seat of a rematch is reserved for the player who had it (TableView.reserved_for). Action: take your own
-    seat; if you have none there, look for another table. PERMISSION_DENIED.
+    """Cause: this seat of a rematch is reserved for the player who had it (TableView.reserved_for), and nobody can remove
+    them. Action: take your own seat; if you have none there, look for another table; to remove a player, cancel the
+    rematch. PERMISSION_DENIED.
     """
     ERROR_REASON_OWN_MATCH: _ErrorReason.ValueType  # 17
     """Cause: the caller has or had a seat at this match, so they may not see it open or decide about it. Action: leave it
@@ -296,6 +297,15 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
     another operator. PERMISSION_DENIED.
     """
+    ERROR_REASON_REMOVED_FROM_TABLE: _ErrorReason.ValueType  # 130
+    """Fair use.
+
+    Cause: the owner removed the caller from this table (R3.0). Action: look for another table. PERMISSION_DENIED.
+    """
+    ERROR_REASON_PLAYER_NOT_SEATED: _ErrorReason.ValueType  # 131
+    """Cause: the player in the request does not sit at this table (R3.0). Action: look at TableView.seats.
+    FAILED_PRECONDITION.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason why a call was refused.
@@ -371,8 +381,9 @@ ERROR_REASON_NOT_OWNER: ErrorReason.ValueType  # 15
 TableView.reserved_for. Action: none. PERMISSION_DENIED.
 """
 ERROR_REASON_SEAT_RESERVED: ErrorReason.ValueType  # 16
-"""Cause: this seat of a rematch is reserved for the player who had it (TableView.reserved_for). Action: take your own
-seat; if you have none there, look for another table. PERMISSION_DENIED.
+"""Cause: this seat of a rematch is reserved for the player who had it (TableView.reserved_for), and nobody can remove
+them. Action: take your own seat; if you have none there, look for another table; to remove a player, cancel the
+rematch. PERMISSION_DENIED.
 """
 ERROR_REASON_OWN_MATCH: ErrorReason.ValueType  # 17
 """Cause: the caller has or had a seat at this match, so they may not see it open or decide about it. Action: leave it
@@ -589,5 +600,14 @@ ERROR_REASON_CORRECTION_NOT_COVERED: ErrorReason.ValueType  # 107
 ERROR_REASON_OWN_RULING: ErrorReason.ValueType  # 108
 """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
 another operator. PERMISSION_DENIED.
+"""
+ERROR_REASON_REMOVED_FROM_TABLE: ErrorReason.ValueType  # 130
+"""Fair use.
+
+Cause: the owner removed the caller from this table (R3.0). Action: look for another table. PERMISSION_DENIED.
+"""
+ERROR_REASON_PLAYER_NOT_SEATED: ErrorReason.ValueType  # 131
+"""Cause: the player in the request does not sit at this table (R3.0). Action: look at TableView.seats.
+FAILED_PRECONDITION.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -355,20 +355,24 @@ Global___SeatTaken: _TypeAlias = SeatTaken  # noqa: Y015
 
 @_typing.final
 class SeatVacated(_message.Message):
-    """A player gave up their seat before the deal (R3.0). The seat is free again."""
+    """A player gave up their seat before the deal, or the owner of the table removed them (R3.0). The seat is free again."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
+    removed: _builtins.bool
+    """True: the owner removed the player, who cannot sit down at this table again."""
     def __init__(
         self,
         *,
         seat: _builtins.int = ...,
+        removed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["removed", b"removed", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

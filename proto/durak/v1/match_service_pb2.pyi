@@ -81,6 +81,65 @@ REVIEW_VERDICT_UNDECIDED: ReviewVerdict.ValueType  # 3
 Global___ReviewVerdict: _TypeAlias = ReviewVerdict  # noqa: Y015
 
 @_typing.final
+class RemovePlayerRequest(_message.Message):
+    """The request of RemovePlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    request_id: _builtins.str
+    """A new UUID."""
+    expected_version: _builtins.int
+    """See TakeSeatRequest.expected_version."""
+    player_id: _builtins.str
+    """The player to remove. Not the caller, who can give up their seat with LeaveMatch."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        expected_version: _builtins.int | None = ...,
+        player_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "match_id", b"match_id", "player_id", b"player_id", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
+
+Global___RemovePlayerRequest: _TypeAlias = RemovePlayerRequest  # noqa: Y015
+
+@_typing.final
+class RemovePlayerResponse(_message.Message):
+    """The reply of RemovePlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VIEW_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def view(self) -> _table_pb2.TableView:
+        """The caller's view after the command."""
+
+    def __init__(
+        self,
+        *,
+        view: _table_pb2.TableView | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RemovePlayerResponse: _TypeAlias = RemovePlayerResponse  # noqa: Y015
+
+@_typing.final
 class OpenTableRequest(_message.Message):
     """The request of OpenTable."""
 
@@ -987,6 +1046,7 @@ class PlaySessionRequest(_message.Message):
     REMATCH_FIELD_NUMBER: _builtins.int
     WATCH_FIELD_NUMBER: _builtins.int
     UNWATCH_FIELD_NUMBER: _builtins.int
+    REMOVE_PLAYER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def open_table(self) -> Global___OpenTableRequest: ...
     @_builtins.property
@@ -1005,6 +1065,8 @@ class PlaySessionRequest(_message.Message):
     def watch(self) -> Global___SessionWatch: ...
     @_builtins.property
     def unwatch(self) -> Global___SessionUnwatch: ...
+    @_builtins.property
+    def remove_player(self) -> Global___RemovePlayerRequest: ...
     def __init__(
         self,
         *,
@@ -1017,12 +1079,13 @@ class PlaySessionRequest(_message.Message):
         rematch: Global___RematchRequest | None = ...,
         watch: Global___SessionWatch | None = ...,
         unwatch: Global___SessionUnwatch | None = ...,
+        remove_player: Global___RemovePlayerRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "remove_player", b"remove_player", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "remove_player", b"remove_player", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["open_table", "take_seat", "seat_bot", "leave_match", "cancel_table", "play", "rematch", "watch", "unwatch"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["open_table", "take_seat", "seat_bot", "leave_match", "cancel_table", "play", "rematch", "watch", "unwatch", "remove_player"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 

@@ -113,6 +113,11 @@ class MatchServiceStub(object):
                 request_serializer=durak_dot_v1_dot_match__service__pb2.PlaySessionRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_match__service__pb2.PlaySessionResponse.FromString,
                 _registered_method=True)
+        self.RemovePlayer = channel.unary_unary(
+                '/durak.v1.MatchService/RemovePlayer',
+                request_serializer=durak_dot_v1_dot_match__service__pb2.RemovePlayerRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_match__service__pb2.RemovePlayerResponse.FromString,
+                _registered_method=True)
 
 
 class MatchServiceServicer(object):
@@ -148,7 +153,7 @@ class MatchServiceServicer(object):
     def TakeSeat(self, request, context):
         """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
         balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, INSUFFICIENT_COINS.
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -249,6 +254,15 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RemovePlayer(self, request, context):
+        """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake is
+        refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay with
+        their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MatchServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -311,6 +325,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.PlaySession,
                     request_deserializer=durak_dot_v1_dot_match__service__pb2.PlaySessionRequest.FromString,
                     response_serializer=durak_dot_v1_dot_match__service__pb2.PlaySessionResponse.SerializeToString,
+            ),
+            'RemovePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemovePlayer,
+                    request_deserializer=durak_dot_v1_dot_match__service__pb2.RemovePlayerRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_match__service__pb2.RemovePlayerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -656,6 +675,33 @@ class MatchService(object):
             '/durak.v1.MatchService/PlaySession',
             durak_dot_v1_dot_match__service__pb2.PlaySessionRequest.SerializeToString,
             durak_dot_v1_dot_match__service__pb2.PlaySessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemovePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/durak.v1.MatchService/RemovePlayer',
+            durak_dot_v1_dot_match__service__pb2.RemovePlayerRequest.SerializeToString,
+            durak_dot_v1_dot_match__service__pb2.RemovePlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -66,7 +66,7 @@ class MatchServiceStub:
     TakeSeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.TakeSeatRequest, _match_service_pb2.TakeSeatResponse]
     """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
     balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-    MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, INSUFFICIENT_COINS.
+    MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS.
     """
     SeatBot: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SeatBotRequest, _match_service_pb2.SeatBotResponse]
     """Gives a seat to a bot. Only for the owner of the table. Refused: NOT_OWNER, SEAT_TAKEN, TABLE_FULL, SEAT_RESERVED,
@@ -121,6 +121,11 @@ class MatchServiceStub:
     both cases: open a new session, repeat the unanswered commands unchanged, and watch again from the last versions
     received. Refused: TOO_MANY_WATCHES.
     """
+    RemovePlayer: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RemovePlayerRequest, _match_service_pb2.RemovePlayerResponse]
+    """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake is
+    refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay with
+    their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
+    """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     """Tables and moves.
@@ -162,7 +167,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_match_service_pb2.TakeSeatResponse]:
         """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
         balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, INSUFFICIENT_COINS.
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS.
         """
 
     @_abc_1.abstractmethod
@@ -276,6 +281,17 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         with DRAINING or TOKEN_EXPIRED. If the stream ends with an error that has no ErrorInfo, the connection broke. In
         both cases: open a new session, repeat the unanswered commands unchanged, and watch again from the last versions
         received. Refused: TOO_MANY_WATCHES.
+        """
+
+    @_abc_1.abstractmethod
+    def RemovePlayer(
+        self,
+        request: _match_service_pb2.RemovePlayerRequest,
+        context: _aio.ServicerContext[_match_service_pb2.RemovePlayerRequest, _abc.Awaitable[_match_service_pb2.RemovePlayerResponse]],
+    ) -> _abc.Awaitable[_match_service_pb2.RemovePlayerResponse]:
+        """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake is
+        refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay with
+        their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
         """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: _aio.Server) -> None: ...

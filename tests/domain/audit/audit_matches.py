@@ -19,6 +19,7 @@ from domain.match.commands import (
     OpenTable,
     Play,
     Rematch,
+    RemovePlayer,
     SeatBot,
     TakeSeat,
     TimeOut,
@@ -265,6 +266,10 @@ def _sit_down(played: PlayedMatch, random: Random) -> None:
     elif chance < 0.065:
         played.now_us = match.opened_us + IDLE_LIMIT_SECONDS * 1_000_000 + 1
         played.by_clock()
+    elif chance < 0.085 and sitting:
+        seat = table.seats[random.choice(sitting)]
+        assert seat is not None
+        played.by_player(table.owner_id, RemovePlayer(seat.player_id))
     elif chance < 0.3 and not table.settings.stake_coins:
         level = random.choice(BotLevel.values()[1:])
         people = sum(1 for seat in table.seats if seat is None) + len(sitting)

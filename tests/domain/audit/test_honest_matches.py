@@ -80,13 +80,23 @@ def test_the_honest_matches_cover_every_kind_of_event_and_outcome() -> None:
         seen[f"{settings.seats} seats"] += 1
         for record in played.records:
             seen[str(record.event.WhichOneof("kind"))] += 1
+            seen["removed"] += record.event.seat_vacated.removed
             if record.event.HasField("left"):
                 seen[f"left {record.event.left.reason}"] += 1
     wanted = {
         *(name for name, _ in Ending.items() if name != "OUTCOME_UNSPECIFIED"),
         *("cheat caught", "cheat that passed", "false accusation", "stake"),
         *("24 cards", "36 cards", "52 cards", *(f"{seats} seats" for seats in range(2, 7))),
-        *("seat_vacated", "transferred", "timed_out", "went_out", "left 1", "left 2", "left 3"),
+        *(
+            "seat_vacated",
+            "removed",
+            "transferred",
+            "timed_out",
+            "went_out",
+            "left 1",
+            "left 2",
+            "left 3",
+        ),
     }
     assert {name for name in wanted if not seen[name]} == set()
 

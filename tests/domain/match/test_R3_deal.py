@@ -9,6 +9,7 @@ from domain.match.commands import (
     Command,
     Leave,
     Rematch,
+    RemovePlayer,
     SeatBot,
     TakeSeat,
     by_player,
@@ -101,6 +102,48 @@ def test_R3_0_a_player_can_give_up_a_seat_a_limited_number_of_times() -> None:
     for record in table.records:
         again.apply(record)
     assert again.table == table.match.table
+
+
+def test_R3_0_the_owner_can_remove_a_player_until_the_deal() -> None:
+    table = opened(settings(seats=3))
+    sit(table, "A")
+    sit(table, "B")
+    assert attempt(table, BOB, RemovePlayer("player-A")) == "NOT_OWNER R3.0"
+    assert attempt(table, ANN, RemovePlayer("player-C")) == "PLAYER_NOT_SEATED R3.0"
+    assert attempt(table, ANN, RemovePlayer("player-A")) == "MALFORMED_FIELD R3.0"
+    assert attempt(table, ANN, RemovePlayer("player-B")) == "seat_vacated"
+    assert table.records[-1].event.seat_vacated.removed
+    assert table.match.table.seat_of("player-B") is None
+    assert attempt(table, ANN, RemovePlayer("player-B")) == "PLAYER_NOT_SEATED R3.0"
+    sit(table, "C")
+    sit(table, "D")
+    assert attempt(table, ANN, RemovePlayer("player-C")) == "MATCH_NOT_WAITING R3.0"
+
+
+def test_R3_0_a_removed_player_cannot_sit_down_at_this_table_again() -> None:
+    table = opened(settings())
+    sit(table, "B")
+    attempt(table, ANN, RemovePlayer("player-B"))
+    assert sit(table, "B") == "REMOVED_FROM_TABLE R3.0"
+    assert sit(table, "C") == "seat_taken"  # other players still can
+    again = Match()
+    for record in table.records:
+        again.apply(record)
+    assert again.table == table.match.table
+
+
+def test_R3_0_a_bot_is_not_a_player_to_remove() -> None:
+    table = opened(settings(seats=3))
+    attempt(table, ANN, SeatBot(EASY))
+    assert attempt(table, ANN, RemovePlayer("")) == "PLAYER_NOT_SEATED R3.0"
+
+
+def test_R13_1_nobody_is_removed_from_a_rematch() -> None:
+    old = full(settings())
+    old.play("A: leave")
+    table = Table()
+    attempt(table, BOB, Rematch(old.match, "B", b"", SERVER_SEED, idle_limit_seconds=60))
+    assert attempt(table, ANN, RemovePlayer("player-B")) == "SEAT_RESERVED R13.1"
 
 
 def test_R3_0_the_owner_can_cancel_until_the_deal() -> None:

@@ -21,6 +21,7 @@ PLAYING = (
     "TakeSeat",
     "SeatBot",
     "LeaveMatch",
+    "RemovePlayer",
     "CancelTable",
     "Play",
     "Rematch",

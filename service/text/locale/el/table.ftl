@@ -27,6 +27,7 @@ nobody = θέση { $seat }
 event-table-opened = Άνοιξε τραπέζι: { $settings }.
 event-seat-taken = { $player } κάθεται στη θέση { $seat }.
 event-seat-vacated = { $player } αφήνει τη θέση { $seat }.
+event-player-removed = { $player } απομακρύνεται από τη θέση { $seat }.
 event-dealt = Τα φύλλα μοιράστηκαν: ατού { $trump } ({ $card }), { $stock } φύλλα στην τράπουλα.
 event-hand = { $player } παίρνει { $cards }.
 event-led = { $player } επιτίθεται με { $card }.

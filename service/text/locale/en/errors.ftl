@@ -34,6 +34,8 @@ no-bots-at-staked-table = Bots do not play for coins. Open a table without a sta
 insufficient-coins = You have { $balance_coins } coins, but the stake is { $stake_coins }. Choose a table with a lower stake.
 rematch-impossible = This match ended before the deal, so it cannot be played again. Open a new table.
 given-up-too-often = You have given up your seat at this table too often. Look for another table.
+removed-from-table = The player who opened this table removed you from it. Look for another table.
+player-not-seated = This player does not sit at the table. Look at the seats again.
 
 seat-is-out = You are already out of the match. You can watch how it ends.
 not-your-turn = It is another player's turn to do that.

@@ -27,6 +27,7 @@ nobody = seat { $seat }
 event-table-opened = A table is opened: { $settings }.
 event-seat-taken = { $player } sits down on seat { $seat }.
 event-seat-vacated = { $player } gives up seat { $seat }.
+event-player-removed = { $player } is removed from seat { $seat }.
 event-dealt = The cards are dealt: trumps are { $trump } ({ $card }), { $stock } cards in the stock.
 event-hand = { $player } is dealt { $cards }.
 event-led = { $player } leads { $card }.

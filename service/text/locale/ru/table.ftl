@@ -27,6 +27,7 @@ nobody = место { $seat }
 event-table-opened = Открыт стол: { $settings }.
 event-seat-taken = { $player } садится на место { $seat }.
 event-seat-vacated = { $player } освобождает место { $seat }.
+event-player-removed = { $player } — место { $seat } освобождено хозяином стола.
 event-dealt = Карты сданы: козыри { $trump } ({ $card }), в колоде { $stock }.
 event-hand = { $player } получает { $cards }.
 event-led = { $player } ходит { $card }.

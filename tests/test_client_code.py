@@ -69,7 +69,7 @@ def path_of(plugin: str, folder: Path) -> str:
 
 
 def generate(entry: str, folder: Path) -> Path:
-    """Run one entry of buf.gen.yaml, and give the folder of what it made."""
+    """Run one entry of buf.gen.yaml. Return the folder of the generated code."""
     template = folder / "buf.gen.yaml"
     template.write_text(f"{HEAD}{entry}")
     done = subprocess.run(

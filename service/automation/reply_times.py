@@ -1,7 +1,7 @@
 """When a bot moves: at a time that does not depend on its hand (R14.1).
 
 A hard bot has an answer at once where one move is legal, and after some time where it has to think.
-If its moves came when they are ready, everyone at the table could tell the two cases apart.
+If its moves came when they are ready, everyone at the table could distinguish the two cases.
 """
 
 from math import ceil

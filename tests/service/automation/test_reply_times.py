@@ -93,7 +93,7 @@ def test_moves_come_at_once_where_no_minimum_is_set() -> None:
     assert reply_time(1.0, 1.25, seed=7, seconds_min=0.0) <= 1.25
 
 
-def test_the_time_of_a_take_does_not_tell_whether_it_was_forced() -> None:
+def test_the_time_of_a_take_does_not_reveal_whether_it_was_forced() -> None:
     takes = takes_of_hard_bots(TAKES)
     random.Random(1).shuffle(takes)
     half = len(takes) // 2
@@ -106,5 +106,5 @@ def test_the_time_of_a_take_does_not_tell_whether_it_was_forced() -> None:
     replies = [reply_time(0.0, take.seconds, take.seed, minimum) for take in takes]
     forced = sum(take.is_forced for take in takes[half:]) / half
     guess = max(forced, 1 - forced)
-    assert rate([take.seconds for take in takes]) > 0.9, "the thinking times tell the cases apart"
+    assert rate([take.seconds for take in takes]) > 0.9, "the thinking times separate the cases"
     assert rate(replies) <= guess + 1.96 * sqrt(0.25 / half)

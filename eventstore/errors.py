@@ -71,6 +71,21 @@ class InsufficientCoins(StoreError):
         self.needed = needed
 
 
+class OpeningCoinsLocked(StoreError):
+    """The stake needs coins of the opening balance too early (R12.9). Nothing was stored.
+
+    `stakeable` are the coins without the opening balance. The player has played `played` of the
+    `needed` free matches.
+    """
+
+    def __init__(self, player: str, stakeable: int, played: int, needed: int) -> None:
+        super().__init__(f"{played} of {needed} free matches are played")
+        self.player = player
+        self.stakeable = stakeable
+        self.played = played
+        self.needed = needed
+
+
 class TooManyDisputes(StoreError):
     """The player's quota of undecided disputes about the match is used up. Nothing was stored."""
 

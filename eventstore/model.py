@@ -27,7 +27,8 @@ class LobbyRow:
 
     The caller defines the numbers of `status` and the content of `summary`. `players` are the
     names of the seated players. `ended_at` is the time of the last event of an ended match.
-    `opened_by` is kept from the first row of a match, so later rows need not repeat it.
+    `played_free` says that the match had no stake and was played to the end. `opened_by` is kept
+    from the first row of a match, so later rows need not repeat it.
     """
 
     status: int
@@ -36,6 +37,7 @@ class LobbyRow:
     players: tuple[str, ...] = ()
     ended_at: datetime | None = None
     opened_by: str | None = None
+    played_free: bool = False
 
 
 class Append(NamedTuple):

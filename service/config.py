@@ -216,6 +216,10 @@ class Config(BaseSettings):
     # Coins.
     opening_balance_coins: Annotated[int, Field(ge=0, le=1_000_000_000)] = 1_000
     """Coins that each player gets when their account is created, on the first use of coins."""
+    opening_free_matches_min: Annotated[int, Field(ge=0, le=1_000)] = 3
+    """Number of matches without a stake that a player must have played to the end before they can
+    stake the coins of their opening balance (R12.9). 0: they can stake them at once. Before that,
+    stakes are refused with OPENING_COINS_LOCKED, except from granted coins."""
     grant_coins_max: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
     """Maximum number of coins in one grant of an operator."""
 

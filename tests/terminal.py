@@ -63,6 +63,7 @@ class Terminal:
             **os.environ,
             "DURAK_DATABASE_URL": self.database.app_dsn,
             "DURAK_DATA_DIR": str(self.folder),
+            "DURAK_OPENING_FREE_MATCHES_MIN": "0",
             "LC_ALL": "C.UTF-8",
             "NO_COLOR": "",
             **(more or {}),

@@ -16,10 +16,15 @@ from eventstore.ledger.transfers import COINS_MAX, EFFECTS, TransferKind
 
 @dataclass(frozen=True, slots=True)
 class TakeStake:
-    """A player takes a seat, and the stake goes into escrow (R12.2)."""
+    """A player takes a seat, and the stake goes into escrow (R12.2).
+
+    The coins of the opening balance cannot be staked until the player has played `free_matches`
+    free matches to the end (R12.9).
+    """
 
     player: str
     coins: int
+    free_matches: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,7 @@ class Books:
     def move(self, move: CoinMove) -> None:
         """Make one move of a match. Raises InsufficientCoins or LedgerMismatch."""
         match move:
-            case TakeStake(player, coins):
+            case TakeStake(player, coins, _):
                 self._take_stake(player, coins)
             case ReturnStake(player):
                 self._end_stake(TransferKind.REFUND, self._find_stake(player))

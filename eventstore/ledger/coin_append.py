@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eventstore.errors import StoreError, StoreOverloaded
 from eventstore.ledger.books import Books, CoinMove, list_players
+from eventstore.ledger.opening import check_opening_coins
 from eventstore.ledger.postings import lock_accounts, read_pending_stakes, write_books
 from eventstore.limits import Limits
 from eventstore.log.append import PendingAppend, explain_rejections, send_appends, timed_out
@@ -79,4 +80,5 @@ class CoinAppender:
             books = Books(await lock_accounts(connection, list_players(moves, stakes)), stakes)
             for move in moves:
                 books.move(move)
+            await check_opening_coins(connection, books, moves)
             await write_books(connection, books, match_id, pending.head.version)

@@ -8,11 +8,12 @@ it: see `coin_append`.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from eventstore.errors import LedgerMismatch
 from eventstore.ledger.books import Books
 from eventstore.ledger.check import LedgerCheck, check_ledger
+from eventstore.ledger.opening import opening_grant_id
 from eventstore.ledger.postings import lock_accounts, read_pending_stakes, write_books
 from eventstore.ledger.transfers import (
     COINS_MAX,
@@ -26,9 +27,6 @@ from eventstore.postgres.pool import Pool
 
 if TYPE_CHECKING:
     from eventstore.postgres.connect import PooledConnection
-
-OPENING_NAMESPACE = UUID("6f70656e-696e-5067-8062-616c616e6365")
-"""The namespace of the grant ids of opening balances, one for each player."""
 
 _CREATE_ACCOUNT = """
 INSERT INTO accounts (player, available_coins, escrow_coins, transfers) VALUES ($1, 0, 0, 0)
@@ -58,8 +56,7 @@ class Ledger:
         """Create the account of a player, unless it exists, and return its balance."""
         found = await self._find_balance(player)
         if found is None:
-            grant_id = uuid5(OPENING_NAMESPACE, player)
-            await self._issue(grant_id, player, opening_coins, "", is_opening=True)
+            await self._issue(opening_grant_id(player), player, opening_coins, "", is_opening=True)
             found = await self._find_balance(player)
         return found or Balance(0, 0)
 

@@ -57,19 +57,20 @@ WITH moved AS (
 _WRITE_LOBBY = """, listed AS (
     SELECT * FROM unnest(
         $17::uuid[], $18::smallint[], $19::timestamptz[], $20::integer[], $21::bytea[],
-        $22::timestamptz[], $23::text[]
-    ) AS l (match_id, status, opened_at, version, summary, ended_at, opened_by)
+        $22::timestamptz[], $23::text[], $24::boolean[]
+    ) AS l (match_id, status, opened_at, version, summary, ended_at, opened_by, played_free)
     WHERE (match_id IN (SELECT stream_id FROM accepted)) IS TRUE
 ), seated AS (
-    SELECT * FROM unnest($24::uuid[], $25::text[], $26::timestamptz[])
+    SELECT * FROM unnest($25::uuid[], $26::text[], $27::timestamptz[])
         AS s (match_id, player, opened_at)
     WHERE (match_id IN (SELECT stream_id FROM accepted)) IS TRUE
 ), lobby AS (
-    INSERT INTO matches (match_id, status, opened_at, version, summary, ended_at, opened_by)
+    INSERT INTO matches (match_id, status, opened_at, version, summary, ended_at, opened_by,
+        played_free)
     SELECT * FROM listed
     ON CONFLICT (match_id) DO UPDATE
     SET status = excluded.status, version = excluded.version, summary = excluded.summary,
-        ended_at = excluded.ended_at
+        ended_at = excluded.ended_at, played_free = excluded.played_free
 ), vacated AS (
     DELETE FROM match_players p USING listed l
     WHERE p.match_id = l.match_id
@@ -199,6 +200,7 @@ def _lobby_columns(batch: Sequence[PendingAppend]) -> tuple[Sequence[object], ..
         [row.summary for _, row in rows],
         [row.ended_at for _, row in rows],
         [row.opened_by for _, row in rows],
+        [row.played_free for _, row in rows],
         *([seat[column] for seat in seats] for column in range(3)),
     )
 

@@ -47,11 +47,12 @@ SELECT count(*) FROM (
 """
 
 _PUT = """
-INSERT INTO matches (match_id, version, status, opened_at, summary, ended_at, opened_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO matches (match_id, version, status, opened_at, summary, ended_at, opened_by,
+    played_free)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (match_id) DO UPDATE
 SET version = excluded.version, status = excluded.status, opened_at = excluded.opened_at,
-    summary = excluded.summary, ended_at = excluded.ended_at,
+    summary = excluded.summary, ended_at = excluded.ended_at, played_free = excluded.played_free,
     opened_by = coalesce(matches.opened_by, excluded.opened_by)
 WHERE matches.version <= excluded.version
 RETURNING 1
@@ -130,6 +131,7 @@ async def _put(connection: PooledConnection, match_id: UUID, version: int, row: 
         row.summary,
         row.ended_at,
         row.opened_by,
+        row.played_free,
     )
     if written is not None:
         players = list(row.players)

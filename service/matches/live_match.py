@@ -27,6 +27,7 @@ from eventstore.errors import (
     AppendOutcomeUnknown,
     ChainMismatch,
     InsufficientCoins,
+    OpeningCoinsLocked,
     StoreError,
     VersionConflict,
 )
@@ -37,7 +38,7 @@ from service.matches.envelope import Envelope
 from service.matches.lobby import changes_row, lobby_row
 from service.matches.records import by_command, records_of
 from service.matches.repeats import RecentAnswers, answered_match
-from service.matches.stakes import coin_moves, open_accounts, too_few_coins
+from service.matches.stakes import coin_moves, open_accounts, opening_coins_locked, too_few_coins
 from service.matches.wake_up import next_wake_up_us
 from service.rpc.errors import Refused, refuse
 from service.stored_records import read_records
@@ -276,7 +277,8 @@ class LiveMatch:
         coins: list[CoinMove] = []
         if changes_row(events):
             lobby = lobby_row(after, None if match.version else envelope.actor.player_id)
-            coins = coin_moves(match, after, events)
+            free_matches = self._context.config.opening_free_matches_min
+            coins = coin_moves(match, after, events, free_matches)
         wake_up_us, known_us = self._next_wake_up_us(after, now_us), self._wake_up_us
         due_at = None if wake_up_us is None else to_datetime(wake_up_us)
         # A wake-up in the store that is early enough stays: a new one also changes an index.
@@ -299,6 +301,8 @@ class LiveMatch:
             return await store.append(prepared.append, prepared.coins)
         except InsufficientCoins as error:  # judged on the newest state: the guard comes first
             raise too_few_coins(error) from error
+        except OpeningCoinsLocked as error:
+            raise opening_coins_locked(error) from error
         except (VersionConflict, ChainMismatch, AppendOutcomeUnknown) as error:
             await self._recover(error)
             return None

@@ -4,6 +4,7 @@ from typing import Final
 
 from domain.match.fold import Match
 from domain.match.view import match_summary
+from domain.rating import is_rated
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import PHASE_ENDED
@@ -28,13 +29,16 @@ def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
     and for rows that are rebuilt.
     """
     players = [seat.player_id for seat in match.table.seats if seat is not None and not seat.is_bot]
+    summary = match_summary(match)
+    is_free = not summary.settings.stake_coins
     return LobbyRow(
         status=match.phase,
         opened_at=to_datetime(match.opened_us),
-        summary=match_summary(match).SerializeToString(),
+        summary=summary.SerializeToString(),
         players=tuple(players),
         ended_at=to_datetime(match.time_us) if match.phase == PHASE_ENDED else None,
         opened_by=opened_by,
+        played_free=is_free and is_rated(summary.result),
     )
 
 

@@ -6,18 +6,21 @@ from domain.match.fold import Match
 from domain.match.table import Table
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import Event, Finished
-from eventstore.errors import InsufficientCoins
+from eventstore.errors import InsufficientCoins, OpeningCoinsLocked
 from eventstore.ledger.books import CoinMove, ReturnStake, Settle, TakeStake
 from eventstore.ledger.ledger import Ledger
 from service.config import Config
 from service.rpc.errors import Refused, refuse
 
 
-def coin_moves(before: Match, after: Match, events: Sequence[Event]) -> list[CoinMove]:
+def coin_moves(
+    before: Match, after: Match, events: Sequence[Event], free_matches: int
+) -> list[CoinMove]:
     """Return the coin moves of the events between two states of a match; none at a free table.
 
     Sitting down takes the stake (R12.2), giving the seat up returns it, and the end of the match
-    pays out the shares in `finished` (R12.3 to R12.6).
+    pays out the shares in `finished` (R12.3 to R12.6). `free_matches` is the number of free matches
+    to play before opening coins can be staked (R12.9).
     """
     stake = after.table.settings.stake_coins
     if not stake:
@@ -26,7 +29,7 @@ def coin_moves(before: Match, after: Match, events: Sequence[Event]) -> list[Coi
     for event in events:
         match event.WhichOneof("kind"):
             case "seat_taken":
-                moves.append(TakeStake(event.seat_taken.player_id, stake))
+                moves.append(TakeStake(event.seat_taken.player_id, stake, free_matches))
             case "seat_vacated":
                 moves.append(ReturnStake(_player(before.table, event.seat_vacated.seat)))
             case "finished" if event.finished.results:  # without a taken seat there is no bank
@@ -60,4 +63,15 @@ def too_few_coins(error: InsufficientCoins) -> Refused:
         clause="R12.2",
         balance_coins=str(error.available),
         stake_coins=str(error.needed),
+    )
+
+
+def opening_coins_locked(error: OpeningCoinsLocked) -> Refused:
+    """Return the refusal for a stake that needs locked coins of the opening balance (R12.9)."""
+    return refuse(
+        reasons.ERROR_REASON_OPENING_COINS_LOCKED,
+        clause="R12.9",
+        stakeable_coins=str(error.stakeable),
+        played_matches=str(error.played),
+        needed_matches=str(error.needed),
     )

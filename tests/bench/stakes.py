@@ -47,7 +47,7 @@ def run(*, rounds: int = ROUNDS) -> dict[str, float]:
 
 async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
     await migrate(postgres.owner_dsn())
-    config = Config(opening_balance_coins=1_000_000)
+    config = Config(opening_balance_coins=1_000_000, opening_free_matches_min=0)
     async with await EventStore.open(postgres.app_dsn()) as store:
         engine = build_engine(store, config, Limits(config), Failures())
         async with engine.running():

@@ -76,6 +76,7 @@ class Service:
             "DURAK_DATA_DIR": str(folder),
             "DURAK_LISTEN_PORT": "0",
             "DURAK_CALLER_CALLS_PER_SECOND": "0",
+            "DURAK_OPENING_FREE_MATCHES_MIN": "0",
             **settings,
         }
 

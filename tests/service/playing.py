@@ -112,6 +112,7 @@ class Playing:
             "caller_calls_per_second": 0,
             "deadline_scan_interval_seconds": 0.1,
             "bot_think_seconds_min": 0,
+            "opening_free_matches_min": 0,
             **settings,
         }
         limits = StoreLimits(tail_interval_seconds=0.01, retry_timeout_seconds=2)

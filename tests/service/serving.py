@@ -70,7 +70,7 @@ async def serving(database: Database, folder: Path, **settings: Any) -> AsyncIte
         listen_port=0,
         checkpoint_interval_seconds=0.02,
         caller_calls_per_second=0,
-        **settings,
+        **{"opening_free_matches_min": 0, **settings},
     )
     note_key = signing_keys.make(config.note_key_file, LOG_NAME)
     async with running(config) as server, await EventStore.open(database.app_dsn) as store:

@@ -297,6 +297,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
     another operator. PERMISSION_DENIED.
     """
+    ERROR_REASON_OPENING_COINS_LOCKED: _ErrorReason.ValueType  # 120
+    """Abuse.
+
+    Cause: the stake needs coins of the opening balance, and the caller has not played enough free matches to the end
+    (R12.9). Coins that an operator granted can be staked at once. Metadata `played_matches`, `needed_matches` and
+    `stakeable_coins`. Action: play matches without a stake, against people or bots, or choose a table with a lower
+    stake. FAILED_PRECONDITION.
+    """
     ERROR_REASON_REMOVED_FROM_TABLE: _ErrorReason.ValueType  # 130
     """Fair use.
 
@@ -600,6 +608,14 @@ ERROR_REASON_CORRECTION_NOT_COVERED: ErrorReason.ValueType  # 107
 ERROR_REASON_OWN_RULING: ErrorReason.ValueType  # 108
 """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
 another operator. PERMISSION_DENIED.
+"""
+ERROR_REASON_OPENING_COINS_LOCKED: ErrorReason.ValueType  # 120
+"""Abuse.
+
+Cause: the stake needs coins of the opening balance, and the caller has not played enough free matches to the end
+(R12.9). Coins that an operator granted can be staked at once. Metadata `played_matches`, `needed_matches` and
+`stakeable_coins`. Action: play matches without a stake, against people or bots, or choose a table with a lower
+stake. FAILED_PRECONDITION.
 """
 ERROR_REASON_REMOVED_FROM_TABLE: ErrorReason.ValueType  # 130
 """Fair use.

@@ -153,7 +153,7 @@ class MatchServiceServicer(object):
     def TakeSeat(self, request, context):
         """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
         balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS.
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -66,7 +66,7 @@ class MatchServiceStub:
     TakeSeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.TakeSeatRequest, _match_service_pb2.TakeSeatResponse]
     """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
     balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-    MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS.
+    MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
     """
     SeatBot: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SeatBotRequest, _match_service_pb2.SeatBotResponse]
     """Gives a seat to a bot. Only for the owner of the table. Refused: NOT_OWNER, SEAT_TAKEN, TABLE_FULL, SEAT_RESERVED,
@@ -167,7 +167,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_match_service_pb2.TakeSeatResponse]:
         """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
         balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS.
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
         """
 
     @_abc_1.abstractmethod

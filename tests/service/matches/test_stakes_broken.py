@@ -92,7 +92,11 @@ async def quiet_replica(playing: Playing, wire_dsn: str, retry_timeout_seconds: 
         coin_connections_max=1,
     )
     store = await playing.stack.enter_async_context(await EventStore.open(wire_dsn, limits))
-    config = Config(caller_calls_per_second=0, deadline_scan_interval_seconds=QUIET_S)
+    config = Config(
+        caller_calls_per_second=0,
+        deadline_scan_interval_seconds=QUIET_S,
+        opening_free_matches_min=0,
+    )
     replica = Replica(store, config, system_now_us)
     playing.stack.push_async_callback(replica.stop)
     await replica.start()

@@ -145,6 +145,7 @@ class House:
             deadline_scan_interval_seconds=QUIET_S,
             deadline_scan_grace_seconds=0,
             opening_balance_coins=OPENING,
+            opening_free_matches_min=0,
         )
         replica = Replica(store, config, self.clock)
         await replica.start()

@@ -83,3 +83,5 @@ correction-not-pending = No correction waits for a decision here. Look at the di
 correction-unbalanced = These corrections are not possible. They must add up to 0 and concern only players of the match.
 correction-not-covered = { $player_id } has { $balance_coins } coins, and { $needed_coins } are needed. Decline the correction, so that the auditor can rule again.
 own-ruling = You made this ruling yourself. Leave it to another operator.
+
+opening-coins-locked = You can stake the coins that came with your account after { $needed_matches } free matches played to the end. So far: { $played_matches }. Play without a stake first.

@@ -70,12 +70,24 @@ function stream(key) {
   };
 }
 
-function checkDeal(dealt, settings, serverSeed, matchId, clientSeeds) {
+// Each seat must have revealed the secret that it promised, and no other seat anything.
+function checkPromises(matchId, taken, secrets) {
+  const promised = [...taken].filter(([, { promise }]) => promise.length).map(([seat]) => seat);
+  check("every promised secret is revealed", same(promised.sort(), [...secrets.keys()].sort()));
+  const fits = [...secrets].every(([seat, secret]) => {
+    const { playerId, promise } = taken.get(seat);
+    const length = Buffer.from([playerId.length]);
+    return sha256(Buffer.from("durak.v1.seed"), matchId, length, playerId, secret).equals(promise);
+  });
+  check("each secret has the hash that its seat promised", fits);
+}
+
+function checkDeal(dealt, settings, serverSeed, matchId, secrets) {
   const seats = number(settings[2]);
   const size = number(settings[1]);
-  const seeds = Array.from({ length: seats }, (_, seat) => clientSeeds.get(seat));
-  const message = seeds.flatMap((seed) => [Buffer.from([seed.length]), seed]);
-  const below = stream(hmac(serverSeed, Buffer.concat([Buffer.from("durak.v1.deal"), matchId, ...message])));
+  const bySeat = Array.from({ length: seats }, (_, seat) => secrets.get(seat) ?? Buffer.alloc(0));
+  const message = bySeat.flatMap((secret) => [Buffer.from([secret.length]), secret]);
+  const below = stream(hmac(serverSeed, Buffer.concat([Buffer.from("durak.v1.deal2"), matchId, ...message])));
   const lowest = 15 - size / 4;
   const deck = Array.from({ length: 52 }, (_, i) => i + 1).filter((card) => 2 + ((card - 1) % 13) >= lowest);
   for (let i = size - 1; i > 0; i--) {
@@ -135,7 +147,8 @@ function verify(data, publicKey) {
   const matchId = transcript[2][0];
   let link = sha256(Buffer.from("durak.v1.match"), matchId);
   const events = {};
-  const clientSeeds = new Map();
+  const taken = new Map();
+  const secrets = new Map();
   transcript[3].map(fields).forEach((item, at) => {
     link = sha256(link, item[1][0]);
     if (!link.equals(item[2][0])) check(`the hash chain is valid at version ${at + 1}`, false);
@@ -145,8 +158,11 @@ function verify(data, publicKey) {
     const [kind, bodies] = Object.entries(fields(record[8][0]))[0];
     const body = fields(bodies[0]);
     events[kind] = body;
-    if (kind === "2") clientSeeds.set(number(body[1]), body[4]?.[0] ?? Buffer.alloc(0)); // seat_taken
-    if (kind === "3") clientSeeds.delete(number(body[1])); // seat_vacated
+    const seat = number(body[1]);
+    const [playerId, promise] = [2, 4].map((field) => body[field]?.[0] ?? Buffer.alloc(0));
+    if (kind === "2") taken.set(seat, { playerId, promise }); // seat_taken
+    if (kind === "3") taken.delete(seat); // seat_vacated
+    if (kind === "18") secrets.set(seat, body[2][0]); // seed_revealed
   });
   const count = transcript[3].length;
   check(`the hash chain is valid over ${count} records`, true);
@@ -155,7 +171,10 @@ function verify(data, publicKey) {
   const serverSeed = opened[5][0];
   check("the server seed matches its commitment", sha256(serverSeed).equals(opened[4][0]));
   if (events[17]) check("the seed revealed at the end is the same", events[17][5][0].equals(serverSeed));
-  if (events[4]) checkDeal(events[4], fields(opened[1][0]), serverSeed, matchId, clientSeeds);
+  if (events[4]) {
+    checkPromises(matchId, taken, secrets);
+    checkDeal(events[4], fields(opened[1][0]), serverSeed, matchId, secrets);
+  }
 
   if (!transcript[5]) return console.log("not proven: there is no checkpoint, so the service did not sign this match");
   checkInclusion(transcript, Buffer.concat([Buffer.from("durak.v1.leaf"), matchId, bigEndian(count, 4), link]));

@@ -85,11 +85,18 @@ def stream(key: bytes) -> Callable[[int], int]:
     return lambda m: next(word for word in drawn if word < 2**32 - 2**32 % m) % m
 
 
-def check_chain(match_id: bytes, records: list[bytes]) -> tuple[bytes, dict[int, Fields], Fields]:
-    """Check the chain. Return its last hash, the last event of each kind, the client seeds."""
+Seats = dict[int, tuple[bytes, bytes]]
+"""By seat: the player's id, and the hash of the secret that the player promised, or nothing."""
+
+
+def check_chain(
+    match_id: bytes, records: list[bytes]
+) -> tuple[bytes, dict[int, Fields], Seats, dict[int, bytes]]:
+    """Check the chain. Return its last hash, the last event of each kind, seats and secrets."""
     link = sha256(b"durak.v1.match" + match_id)
     events: dict[int, Fields] = {}
-    client_seeds: Fields = {}
+    seats: Seats = {}
+    secrets: dict[int, bytes] = {}
     for version, item in enumerate(map(fields, records), start=1):
         link = sha256(link + item[1][0])
         if link != item[2][0]:
@@ -101,21 +108,36 @@ def check_chain(match_id: bytes, records: list[bytes]) -> tuple[bytes, dict[int,
         body = events[kind] = fields(bodies[0])
         seat = body.get(1, [0])[0]
         if kind == 2:  # seat_taken
-            client_seeds[seat] = body.get(4, [b""])
+            seats[seat] = body.get(2, [b""])[0], body.get(4, [b""])[0]
         if kind == 3:  # seat_vacated
-            del client_seeds[seat]
+            del seats[seat]
+        if kind == 18:  # seed_revealed
+            secrets[seat] = body[2][0]
     check(f"the hash chain is valid over {len(records)} records", holds=True)
-    return link, events, client_seeds
+    return link, events, seats, secrets
+
+
+def check_promises(match_id: bytes, seats: Seats, secrets: dict[int, bytes]) -> None:
+    """Check that each seat revealed the secret that it promised, and no other seat did."""
+    promised = {seat for seat, (_, promise) in seats.items() if promise}
+    check("every promised secret is revealed", holds=promised == set(secrets))
+    for seat, secret in secrets.items():
+        player_id, promise = seats[seat]
+        message = b"durak.v1.seed" + match_id + bytes([len(player_id)]) + player_id + secret
+        if sha256(message) != promise:
+            check("each secret has the hash that its seat promised", holds=False)
+    check("each secret has the hash that its seat promised", holds=True)
 
 
 def check_deal(
-    match_id: bytes, settings: Fields, dealt: Fields, server_seed: bytes, client_seeds: Fields
+    match_id: bytes, settings: Fields, dealt: Fields, server_seed: bytes, secrets: dict[int, bytes]
 ) -> None:
     """Repeat the shuffle and compare it with the deal."""
     size, seats = settings[1][0], settings[2][0]
-    message = b"durak.v1.deal" + match_id
+    message = b"durak.v1.deal2" + match_id
     for seat in range(seats):
-        message += bytes([len(client_seeds[seat][0])]) + client_seeds[seat][0]
+        secret = secrets.get(seat, b"")
+        message += bytes([len(secret)]) + secret
     below = stream(hmac.new(server_seed, message, "sha256").digest())
     deck = [card for card in range(1, 53) if 2 + (card - 1) % 13 >= 15 - size // 4]
     for i in range(size - 1, 0, -1):
@@ -163,7 +185,7 @@ def verify(data: bytes) -> None:
     transcript = fields(data)
     check("the format version is 1", holds=transcript.get(1) == [1])
     match_id, records = transcript[2][0], transcript[3]
-    head, events, client_seeds = check_chain(match_id, records)
+    head, events, seats, secrets = check_chain(match_id, records)
     opened = events[1]
     server_seed = opened[5][0]
     kept = sha256(server_seed) == opened[4][0]
@@ -171,7 +193,8 @@ def verify(data: bytes) -> None:
     if 17 in events:  # finished
         check("the seed revealed at the end is the same", holds=events[17][5][0] == server_seed)
     if 4 in events:  # dealt
-        check_deal(match_id, fields(opened[1][0]), events[4], server_seed, client_seeds)
+        check_promises(match_id, seats, secrets)
+        check_deal(match_id, fields(opened[1][0]), events[4], server_seed, secrets)
     if 5 not in transcript:
         say("not proven: there is no checkpoint, so the service did not sign this match")
         return

@@ -29,6 +29,7 @@ class LobbyRow:
     names of the seated players. `ended_at` is the time of the last event of an ended match.
     `played_free` says that the match had no stake and was played to the end. `opened_by` is kept
     from the first row of a match, so later rows need not repeat it.
+    `prevented_by` are those of `players` who prevented the deal of an ended match.
     """
 
     status: int
@@ -38,6 +39,7 @@ class LobbyRow:
     ended_at: datetime | None = None
     opened_by: str | None = None
     played_free: bool = False
+    prevented_by: tuple[str, ...] = ()
 
 
 class Append(NamedTuple):

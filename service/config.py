@@ -151,6 +151,15 @@ class Config(BaseSettings):
     idle_limit_seconds: Annotated[int, Field(gt=0, le=31_536_000)] = 86_400
     """Time that a table without a timer waits for a move, and any table for its last player
     (R10.8)."""
+    reveal_limit_seconds: Annotated[int, Field(gt=0, le=3_600)] = 30
+    """Time that players have to reveal the secrets that they promised, once their table is full
+    (R3.6)."""
+    prevented_deals_max: Annotated[int, Field(gt=0, le=1_000)] = 3
+    """Number of deals that a player may prevent within the window: by not revealing a secret, or by
+    leaving meanwhile. Then they cannot take a seat until the oldest of these is outside of the
+    window, and get SEATING_SUSPENDED."""
+    prevented_deals_window_seconds: Annotated[int, Field(gt=0, le=2_592_000)] = 86_400
+    """The window for `DURAK_PREVENTED_DEALS_MAX`."""
     deadline_scan_interval_seconds: Seconds = 1.0
     """Interval of the search for matches with an expired deadline."""
     deadline_scan_grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0

@@ -65,6 +65,7 @@ from service.matches.live_matches import LiveMatches
 from service.matches.review import Reviews
 from service.matches.servicer import MatchService
 from service.matches.servicer import add_to_server as add_match_service
+from service.matches.suspensions import Suspensions
 from service.matches.table_quota import TableQuota
 from service.practice.puzzles import Puzzles
 from service.practice.servicer import PracticeService
@@ -141,7 +142,9 @@ def build_engine(
 ) -> Engine:
     """Build the engine of a process. Call it in a running event loop."""
     quota = TableQuota(store, config.caller_tables_max)
-    context = Context(store, config, now_us, quota, asyncio.get_running_loop(), failures)
+    suspensions = Suspensions(store, config)
+    loop = asyncio.get_running_loop()
+    context = Context(store, config, now_us, quota, suspensions, loop, failures)
     matches = LiveMatches(context)
     commands = Commands(matches, limits)
     workers = WorkerPool(config.worker_processes, config.worker_tasks_max)

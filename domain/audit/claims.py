@@ -9,7 +9,9 @@ from domain.transparency.checkpoint import Checkpoint
 from durak.v1.transcript_pb2 import Transcript
 
 _INTACT: Final = "The records fit their hash chain, from the first to the last."
-_SHUFFLED: Final = "The deck is the one that the promised server seed and the players' seeds give."
+_SHUFFLED: Final = (
+    "The deck is the one that the promised server seed and the players' promised secrets give."
+)
 _LEGAL: Final = "Every move, verdict, timeout and draw follows the rules."
 _SETTLED: Final = "Outcome, places and shares follow from the rules."
 _PAID: Final = "Every coin of the match moved as its events demand, and none is left over."
@@ -35,7 +37,7 @@ _COINS_UNSIGNED: Final = (
 _BYTES: Final = frozenset(
     (Kind.UNREADABLE, Kind.UNKNOWN_CONTENT, Kind.CHAIN, Kind.MATCH_ID, Kind.VERSION, Kind.FORMAT)
 )
-_DECK: Final = frozenset((Kind.SEED, Kind.SHUFFLE, Kind.FIRST_ATTACKER))
+_DECK: Final = frozenset((Kind.SEED, Kind.REVEAL, Kind.SHUFFLE, Kind.FIRST_ATTACKER))
 _RESULT: Final = frozenset((Kind.OUTCOME, Kind.PLACE, Kind.SHARE))
 _COINS: Final = frozenset((Kind.STAKE, Kind.REFUND, Kind.PAYOUT, Kind.ESCROW, Kind.LEDGER))
 _PROOF: Final = frozenset((Kind.CHECKPOINT, Kind.INCLUSION, Kind.FORMAT))

@@ -168,6 +168,9 @@ class Comparison:
         if found != expected:
             words = "outcome {}, durak {}, leaver {}"
             fault(Kind.OUTCOME, clause, words.format(*expected), words.format(*found))
+        if tuple(body.prevented_by) != score.prevented_by:
+            expected_seats = f"deal prevented by seats {list(score.prevented_by)}"
+            fault(Kind.OUTCOME, "R3.6", expected_seats, f"seats {list(body.prevented_by)}")
         self._judge_seat_results(score, body.results)
         state.apply(score, entry.command.time_us)
 

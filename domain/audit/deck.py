@@ -47,6 +47,20 @@ def seed_hash(server_seed: bytes) -> bytes:
     return hashlib.sha256(server_seed).digest()
 
 
+def promise(match_id: bytes, player_id: str, secret: bytes) -> bytes:
+    """Return the hash by which a player promises a secret for one match.
+
+    Empty for an id of more than 255 bytes, which has no promise: one byte holds the length.
+    """
+    digest = hashlib.sha256(b"durak.v1.seed" + match_id)
+    name = player_id.encode()
+    if len(name) > 255:
+        return b""
+    digest.update(bytes([len(name)]) + name)
+    digest.update(secret)
+    return digest.digest()
+
+
 @dataclass(frozen=True, slots=True)
 class Deal:
     """The cards after the deal: hands in dealing order, the stock in drawing order."""
@@ -62,24 +76,24 @@ class Deal:
         return self.kind
 
 
-def deal(size: int, server_seed: bytes, match_id: bytes, client_seeds: Sequence[bytes]) -> Deal:
+def deal(size: int, server_seed: bytes, match_id: bytes, secrets: Sequence[bytes]) -> Deal:
     """Shuffle a deck of this size and deal it (R3.1 to R3.4).
 
     Args:
         size: cards in the deck: 24, 36 or 52.
         server_seed: 32 bytes.
         match_id: 16 bytes.
-        client_seeds: one for each seat, of at most 255 bytes: one byte holds the length.
+        secrets: one for each seat, of 32 bytes; empty for a seat that promised none.
     """
-    message = b"durak.v1.deal" + match_id
-    for client_seed in client_seeds:
-        message += bytes([len(client_seed)]) + client_seed
+    message = b"durak.v1.deal2" + match_id
+    for secret in secrets:
+        message += bytes([len(secret)]) + secret
     words = _words(hmac.new(server_seed, message, hashlib.sha256).digest())
     cards = list(DECKS[size])
     for i in range(size - 1, 0, -1):
         j = _draw(words, i + 1)
         cards[i], cards[j] = cards[j], cards[i]
-    seats = len(client_seeds)
+    seats = len(secrets)
     hands: list[list[int]] = [[] for _ in range(seats)]
     for turn in range(6 * seats):  # R3.1: one at a time, from seat 0
         hands[turn % seats].append(cards[turn])

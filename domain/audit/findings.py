@@ -36,6 +36,7 @@ class Kind(StrEnum):
     SEATING = "seating"
     SHUFFLE = "shuffle"
     FIRST_ATTACKER = "first_attacker"
+    REVEAL = "reveal"
     # Moves.
     OUT_OF_PLAY = "out_of_play"
     OUT_OF_TURN = "out_of_turn"

@@ -82,11 +82,14 @@ class Referee:
         self._notes = notes
         self._match_id = log.match_id
         self._opened_us = opening.command.time_us
+        self._full_us: int | None = None
+        """When the last seat was taken, while promised secrets are to be revealed (R3.6)."""
         self._server_seed = _kept_seed(log, table)
         self._judges: Mapping[str, Callable[[Entry], None]] = {
             "table_opened": self._judge_second_opening,
             "seat_taken": self._judge_seating,
             "seat_vacated": self._judge_vacating,
+            "seed_revealed": self._judge_reveal,
             "attacked": self.moves.attack,
             "defended": self.moves.defend,
             "transferred": self.moves.transfer,
@@ -97,6 +100,7 @@ class Referee:
             "left": clock.judge_left,
             "finished": self._judge_finish,
             **dict.fromkeys(consequences.READERS, self.comparison.judge),
+            "dealt": self._judge_deal,
         }
 
     def judge(self, entry: Entry) -> None:
@@ -138,17 +142,40 @@ class Referee:
             self._notes.fault(Kind.SEATING, "R3.0", "seats taken before the deal", "after it")
             return
         is_seated = state.table.take_seat(entry, self._notes)
-        if is_seated and len(state.table.seats) == state.table.size:
-            state.expected = self._expected_deal()
+        if is_seated and state.table.is_full:
+            self._full_us = entry.command.time_us
+            if not state.table.to_reveal:
+                state.expected = self._expected_deal()
+
+    def _judge_reveal(self, entry: Entry) -> None:
+        table = self.state.table
+        if self.state.hands or self._full_us is None:
+            self._notes.fault(Kind.REVEAL, "R3.6", "a full table before the deal", entry.kind)
+            return
+        deadline_us = self._full_us + table.reveal_us
+        if entry.command.time_us >= deadline_us:
+            late = f"{entry.command.time_us - deadline_us} µs after it"
+            self._notes.fault(Kind.REVEAL, "R10.9", "before the deadline", late, entry.body.seat)
+        table.reveal_secret(entry, self._match_id, self._notes)
+        if not table.to_reveal and self.state.expected is None:
+            self.state.expected = self._expected_deal()
 
     def _expected_deal(self) -> Expected:
-        """Return the deal that follows when the last free seat is taken (R3.0)."""
+        """Return the deal, once all seats are taken and all promised secrets revealed (R3.0)."""
         table = self.state.table
-        client_seeds = [table.seats[seat].client_seed for seat in range(table.size)]
-        if not self._server_seed or any(len(seed) > 255 for seed in client_seeds):
+        secrets = [table.seats[seat].secret for seat in range(table.size)]
+        if not self._server_seed or any(len(secret) > 255 for secret in secrets):
             return Expected("R3.1", UnknownDeal())
-        dealt = deck.deal(table.deck, self._server_seed, self._match_id, client_seeds)
+        dealt = deck.deal(table.deck, self._server_seed, self._match_id, secrets)
         return Expected("R3.1", dealt)
+
+    def _judge_deal(self, entry: Entry) -> None:
+        state = self.state
+        if state.expected is None and self._full_us is not None and not state.hands:
+            missing = f"the secrets of seats {state.table.to_reveal} first"
+            self._notes.fault(Kind.REVEAL, "R3.6", missing, "the deal")
+            state.expected = self._expected_deal()
+        self.comparison.judge(entry)
 
     def _judge_vacating(self, entry: Entry) -> None:
         if self.state.hands:
@@ -161,18 +188,37 @@ class Referee:
     def _judge_finish(self, entry: Entry) -> None:
         state = self.state
         if state.expected is None and not state.hands:
-            self._judge_cancelling(entry.command)
+            prevented_by = self._judge_cancelling(entry.command)
             seats = sorted(state.table.seats)
-            state.expected = Expected("R9.6", score.cancelled(state.table.stake, seats))
+            cancelled = score.cancelled(state.table.stake, seats, prevented_by)
+            state.expected = Expected("R9.6", cancelled)
         self.comparison.judge_result(entry)
 
-    def _judge_cancelling(self, command: Command) -> None:
-        """R3.0, R10.8: the owner cancels a table, or the clock one that does not fill."""
+    def _judge_cancelling(self, command: Command) -> list[int]:
+        """Judge the end of a table before the deal. Returns the seats that prevented the deal.
+
+        R3.0, R10.8: the owner cancels a table, or the clock one that does not fill. R3.6: at a full
+        table only the clock does, or a player who leaves.
+        """
         table = self.state.table
+        if self._full_us is not None:
+            return self._judge_prevented_deal(command, self._full_us)
         if command.actor_kind == ACTOR_KIND_CLOCK:
             self._clock.judge_deadline(command.time_us, self._opened_us + table.idle_us, None)
         elif command.actor_kind != ACTOR_KIND_PLAYER or not table.belongs_to(command.actor_id):
             self._notes.fault(Kind.ACTOR, "R3.0", table.owner_id, command[:2])
+        return []
+
+    def _judge_prevented_deal(self, command: Command, full_us: int) -> list[int]:
+        table = self.state.table
+        if command.actor_kind == ACTOR_KIND_CLOCK:
+            self._clock.judge_deadline(command.time_us, full_us + table.reveal_us, None)
+            return table.to_reveal
+        seats = [seat for seat, it in table.seats.items() if it.player_id == command.actor_id]
+        if command.actor_kind != ACTOR_KIND_PLAYER or not command.actor_id or not seats:
+            self._notes.fault(Kind.ACTOR, "R3.6", "the clock or a seated player", command[:2])
+            return table.to_reveal
+        return seats[:1]
 
 
 def _kept_seed(log: Log, table: Table) -> bytes:

@@ -25,15 +25,21 @@ class Score:
     leaver: int | None
     places: Mapping[int, int | None]
     shares: dict[int, int]
+    prevented_by: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         """Name the event; its parts are compared one by one."""
         return self.kind
 
 
-def cancelled(stake: int, seats: Sequence[int]) -> Score:
-    """R9.6, R12.5: every seat taken gets its stake back."""
-    return Score(OUTCOME_CANCELLED, None, None, dict.fromkeys(seats), dict.fromkeys(seats, stake))
+def cancelled(stake: int, seats: Sequence[int], prevented_by: Sequence[int] = ()) -> Score:
+    """R9.6, R12.5: every seat taken gets its stake back.
+
+    ``prevented_by`` are the seats that prevented the deal (R3.6).
+    """
+    shares = dict.fromkeys(seats, stake)
+    places = dict.fromkeys(seats)
+    return Score(OUTCOME_CANCELLED, None, None, places, shares, tuple(prevented_by))
 
 
 def abandoned(stake: int, seats: Sequence[int], leaver: int) -> Score:

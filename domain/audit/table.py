@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from domain.audit.deck import DECKS, seed_hash
+from domain.audit.deck import DECKS, promise, seed_hash
 from domain.audit.findings import Kind, Notebook
 from domain.audit.records import RECORD_CLAUSE, Command, Entry
 from durak.v1.events_pb2 import (
@@ -13,6 +13,7 @@ from durak.v1.events_pb2 import (
     ACTOR_KIND_PLAYER,
     SeatTaken,
     SeatVacated,
+    SeedRevealed,
     TableOpened,
 )
 from durak.v1.settings_pb2 import (
@@ -26,7 +27,7 @@ from durak.v1.settings_pb2 import (
 RULES_VERSIONS: Final = ("1.0.0",)
 """The versions of the rules that this audit judges by."""
 SEED_CLAUSE: Final = "design: fair dealing"
-CLIENT_SEED_BYTES_MAX: Final = 64
+HASH_BYTES: Final = 32
 STAKE_COINS_MAX: Final = 1_000_000_000
 TURN_TIMER_SECONDS_MAX: Final = 86_400
 
@@ -56,7 +57,10 @@ class Occupant(NamedTuple):
     actor_kind: int
     player_id: str
     """Empty for a bot."""
-    client_seed: bytes
+    promise: bytes
+    """The hash of the secret that the player promised, or empty."""
+    secret: bytes = b""
+    """The secret, once it is revealed."""
 
 
 _BOT_LEVELS: Final = frozenset(BotLevel.values()) - {BOT_LEVEL_UNSPECIFIED}
@@ -79,6 +83,7 @@ class Table:
         self.idle_us: int = opened.idle_limit_seconds * 1_000_000
         self.limit_us: int = self.turn_us or self.idle_us
         """How long a seat may be on the clock (R10.1, R10.8)."""
+        self.reveal_us: int = opened.reveal_limit_seconds * 1_000_000
         self.stake: int = min(max(0, settings.stake_coins), STAKE_COINS_MAX)
         self.owner_id: str = opened.owner_id
         self.is_rematch: bool = bool(opened.rematch_of)
@@ -87,6 +92,16 @@ class Table:
         self.seats: dict[int, Occupant] = {}
         self.removed: set[str] = set()
         """The players whom the owner removed (R3.0)."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no seat is free."""
+        return len(self.seats) == self.size
+
+    @property
+    def to_reveal(self) -> list[int]:
+        """The seats that promised a secret and have not revealed it (R3.6)."""
+        return [seat for seat, it in sorted(self.seats.items()) if it.promise and not it.secret]
 
     def belongs_to(self, player_id: str) -> bool:
         """Return whether this player may open the table, seat its bots, and cancel it.
@@ -125,7 +140,7 @@ class Table:
         if reserved != taken.player_id:
             notes.fault(Kind.SEATING, "R13.1", reserved or "a bot", taken.player_id, seat)
         kind = ACTOR_KIND_BOT if is_bot else ACTOR_KIND_PLAYER
-        self.seats[seat] = Occupant(kind, taken.player_id, taken.client_seed)
+        self.seats[seat] = Occupant(kind, taken.player_id, taken.client_seed_hash)
         return True
 
     def _judge_bot(self, taken: SeatTaken, actor: Command, notes: Notebook) -> None:
@@ -134,8 +149,8 @@ class Table:
             notes.fault(Kind.SEATING, "R12.7", "no bot at a staked table", "a bot", seat)
         if taken.bot_level not in _BOT_LEVELS:
             notes.fault(Kind.SEATING, "R14", "easy, normal or hard", taken.bot_level, seat)
-        if taken.player_id or taken.display_name or taken.client_seed:
-            notes.fault(Kind.SEATING, "R14", "a bot without name and seed", "either", seat)
+        if taken.player_id or taken.display_name or taken.client_seed_hash:
+            notes.fault(Kind.SEATING, "R14", "a bot without name and secret", "either", seat)
         if actor.actor_kind != ACTOR_KIND_PLAYER or not self.belongs_to(actor.actor_id):
             notes.fault(Kind.ACTOR, "R3.0", self.owner_id, actor.actor_id, seat)
 
@@ -145,10 +160,9 @@ class Table:
             notes.fault(Kind.SEATING, "R3.0", "one seat for each player", player_id, seat)
         if player_id in self.removed:
             notes.fault(Kind.SEATING, "R3.0", "nobody whom the owner removed", player_id, seat)
-        if len(taken.client_seed) > CLIENT_SEED_BYTES_MAX:
-            limit = f"at most {CLIENT_SEED_BYTES_MAX} bytes of seed"
-            size = f"{len(taken.client_seed)} bytes"
-            notes.fault(Kind.SEATING, SEED_CLAUSE, limit, size, seat)
+        if len(taken.client_seed_hash) not in (0, HASH_BYTES):
+            size = f"{len(taken.client_seed_hash)} bytes"
+            notes.fault(Kind.SEATING, SEED_CLAUSE, f"a hash of {HASH_BYTES} bytes", size, seat)
         if taken.HasField("bot_seed"):
             notes.fault(Kind.SEATING, "R14", "no bot's seed", "one", seat)
         if actor.actor_kind != ACTOR_KIND_PLAYER or actor.actor_id != player_id:
@@ -158,6 +172,8 @@ class Table:
         """Judge that a seat is given up or taken away, and free it."""
         body: SeatVacated = entry.body
         seat, actor = body.seat, entry.command
+        if self.is_full:
+            notes.fault(Kind.SEATING, "R3.0", "no seat given up at a full table", seat, seat)
         occupant = self.seats.pop(seat, None)
         if occupant is None or occupant.actor_kind == ACTOR_KIND_BOT:
             notes.fault(Kind.SEATING, "R3.0", "the seat of a player", f"seat {seat}", seat)
@@ -177,6 +193,22 @@ class Table:
             notes.fault(Kind.SEATING, "R3.0", "a player other than the owner", self.owner_id, seat)
         if self.is_rematch:
             notes.fault(Kind.SEATING, "R13.1", "a seat kept for its player", "a removal", seat)
+
+    def reveal_secret(self, entry: Entry, match_id: bytes, notes: Notebook) -> None:
+        """Judge that a seat reveals the secret that it promised, and keep the secret (R3.6)."""
+        body: SeedRevealed = entry.body
+        seat, actor = body.seat, entry.command
+        occupant = self.seats.get(seat)
+        if not self.is_full or occupant is None or seat not in self.to_reveal:
+            notes.fault(Kind.REVEAL, "R3.6", "a seat that has to reveal now", f"seat {seat}", seat)
+            return
+        if actor.actor_kind != ACTOR_KIND_PLAYER or actor.actor_id != occupant.player_id:
+            notes.fault(Kind.ACTOR, "R3.6", occupant.player_id, actor.actor_id or "nobody", seat)
+        found = promise(match_id, occupant.player_id, body.secret)
+        if found != occupant.promise:
+            expected = f"a secret of hash {occupant.promise.hex()}"
+            notes.fault(Kind.REVEAL, SEED_CLAUSE, expected, found.hex(), seat)
+        self.seats[seat] = occupant._replace(secret=body.secret)
 
 
 def open_table(entry: Entry, match_id: bytes, notes: Notebook) -> Table | None:

@@ -49,7 +49,7 @@ class BotMatch:
         self.players = players
         self.bot_seeds = bot_seeds
         self.histories: list[list[Event]] = [[] for _ in players]
-        opening = OpenTable(settings, server_seed, idle_limit_seconds=1)
+        opening = OpenTable(settings, server_seed, idle_limit_seconds=1, reveal_limit_seconds=1)
         self._perform(_OWNER, opening)
         for seat in range(len(players)):
             # The recorded level has no effect here: `players` choose the moves.

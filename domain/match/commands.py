@@ -37,25 +37,26 @@ class OpenTable(NamedTuple):
     """Open a table (R2). The player who opens it owns it.
 
     ``settings`` are those asked for; deciding fills in the preset. ``server_seed`` is 32 bytes from
-    a secure source, ``idle_limit_seconds`` the limit of R10.8. ``start_series`` starts a series
-    with the id of the match (R13.1).
+    a secure source, ``idle_limit_seconds`` the limit of R10.8, ``reveal_limit_seconds`` that of
+    R3.6. ``start_series`` starts a series with the id of the match (R13.1).
     """
 
     settings: Settings
     server_seed: bytes
     idle_limit_seconds: int
+    reveal_limit_seconds: int
     start_series: bool = False
 
 
 class TakeSeat(NamedTuple):
     """Sit down (R3.0). Without ``seat``: on the seat kept for the player, or the lowest free one.
 
-    ``client_seed`` is the player's part of the shuffle; it may be empty.
+    ``client_seed_hash`` promises a secret for the shuffle (R3.6); it may be empty.
     """
 
     display_name: str
     seat: int | None = None
-    client_seed: bytes = b""
+    client_seed_hash: bytes = b""
 
 
 class SeatBot(NamedTuple):
@@ -63,6 +64,12 @@ class SeatBot(NamedTuple):
 
     level: BotLevel.ValueType
     seat: int | None = None
+
+
+class RevealSeed(NamedTuple):
+    """Reveal the secret (32 bytes) that the actor's seat promised (R3.6)."""
+
+    secret: bytes
 
 
 class Leave(NamedTuple):
@@ -89,14 +96,15 @@ class Rematch(NamedTuple):
     """Play the finished match ``old`` again (R13.1).
 
     The first player to ask opens the table and seats the bots; each player who asks sits down on
-    the seat of before. ``server_seed`` and ``idle_limit_seconds`` are those of `OpenTable`.
+    the seat of before. The server seed and the limits are those of `OpenTable`.
     """
 
     old: Match
     display_name: str
-    client_seed: bytes
+    client_seed_hash: bytes
     server_seed: bytes
     idle_limit_seconds: int
+    reveal_limit_seconds: int
 
 
 class TimeOut(NamedTuple):
@@ -110,6 +118,15 @@ class TimeOut(NamedTuple):
 
 
 Command: TypeAlias = (
-    OpenTable | TakeSeat | SeatBot | Leave | RemovePlayer | CancelTable | Play | Rematch | TimeOut
+    OpenTable
+    | TakeSeat
+    | SeatBot
+    | RevealSeed
+    | Leave
+    | RemovePlayer
+    | CancelTable
+    | Play
+    | Rematch
+    | TimeOut
 )
 """Every command that `domain.match.decide.decide` decides."""

@@ -15,7 +15,13 @@ def add_with_consequences(outcome: Outcome, event: Event) -> None:
     outcome.add(event)
     after = outcome.after
     while after.due is not None:
-        outcome.add(_DUE[after.due](after))
+        outcome.add(next_event(after))
+
+
+def next_event(match: Match) -> Event:
+    """Return the event that is due by the rules alone. There must be one."""
+    assert match.due is not None
+    return _DUE[match.due](match)
 
 
 # Each event is made empty and then filled: a message made from keywords takes twice as long.
@@ -59,7 +65,7 @@ def _dealt(match: Match) -> Event:
         table.settings.deck,
         table.server_seed,
         match.match_id,
-        [seat.client_seed for seat in table.seats if seat is not None],
+        [seat.secret for seat in table.seats if seat is not None],
     )
     return Event(
         dealt=Dealt(

@@ -1,12 +1,14 @@
 """Fair dealing: a deck that anyone can recompute (R3; docs/transcript-format.md).
 
-The server commits to a seed before anyone sits down, and each player adds a seed of their own. The
-deck follows from all seeds, so nobody who did not know every seed could have chosen it.
+The server commits to a seed before anyone sits down. Players commit to secrets as they sit down,
+and reveal them when the table is full. The deck follows from the seed and all secrets, and all of
+them are fixed before the first secret is revealed. So nobody can choose the deck, as long as one
+player with a secret is honest.
 
->>> dealt = deal(36, bytes(32), match_id=bytes(16), client_seeds=[b"ann", b"bob"])
+>>> dealt = deal(36, bytes(32), match_id=bytes(16), secrets=[bytes(32), b""])
 >>> [len(hand) for hand in dealt.hands], len(dealt.stock)
 ([6, 6], 24)
->>> dealt == deal(36, bytes(32), match_id=bytes(16), client_seeds=[b"ann", b"bob"])
+>>> dealt == deal(36, bytes(32), match_id=bytes(16), secrets=[bytes(32), b""])
 True
 """
 
@@ -19,8 +21,10 @@ from domain.cards import SUIT_MASK, SUIT_OF, Card, CardMask, cards_in, deck_card
 
 HAND_SIZE = 6
 SEED_BYTES = 32
-CLIENT_SEED_BYTES_MAX = 64
-_DEAL_LABEL = b"durak.v1.deal"
+SECRET_BYTES = 32
+HASH_BYTES = 32
+_DEAL_LABEL = b"durak.v1.deal2"
+_SECRET_LABEL = b"durak.v1.seed"
 
 
 def seed_hash(server_seed: bytes) -> bytes:
@@ -28,15 +32,26 @@ def seed_hash(server_seed: bytes) -> bytes:
     return hashlib.sha256(server_seed).digest()
 
 
-def deal_key(server_seed: bytes, match_id: bytes, client_seeds: Sequence[bytes]) -> bytes:
-    """Return the deal key: an HMAC-SHA256 (32 bytes) of the match id and the client seeds.
+def secret_hash(match_id: bytes, player_id: str, secret: bytes) -> bytes:
+    """Return a player's commitment: a SHA-256 of the match id, the player id and the secret.
 
-    The key of the HMAC is the server seed (32 bytes). The match id has 16 bytes. Client seeds are
-    in seat order; each follows one byte with its length, so that different lists of seeds never
+    It contains the match and the player, so it is worth nothing at another table or on another
+    seat. The match id has 16 bytes, the secret 32, the player id at most 255 bytes of UTF-8.
+    """
+    player = player_id.encode()
+    message = b"".join((_SECRET_LABEL, match_id, bytes((len(player),)), player, secret))
+    return hashlib.sha256(message).digest()
+
+
+def deal_key(server_seed: bytes, match_id: bytes, secrets: Sequence[bytes]) -> bytes:
+    """Return the deal key: an HMAC-SHA256 (32 bytes) of the match id and the secrets.
+
+    The key of the HMAC is the server seed (32 bytes). The match id has 16 bytes. Secrets are in
+    seat order; each follows one byte with its length, so that different lists of secrets never
     have the same encoding.
     """
     message = b"".join(
-        (_DEAL_LABEL, match_id, *(bytes((len(seed),)) + seed for seed in client_seeds))
+        (_DEAL_LABEL, match_id, *(bytes((len(secret),)) + secret for secret in secrets))
     )
     return hmac.digest(server_seed, message, "sha256")
 
@@ -95,19 +110,17 @@ class Deal:
     first_attacker: int
 
 
-def deal(
-    deck_size: int, server_seed: bytes, match_id: bytes, client_seeds: Sequence[bytes]
-) -> Deal:
+def deal(deck_size: int, server_seed: bytes, match_id: bytes, secrets: Sequence[bytes]) -> Deal:
     """Shuffle and deal (R3.1 to R3.4).
 
     Args:
         deck_size: 24, 36 or 52.
         server_seed: 32 bytes.
         match_id: 16 bytes.
-        client_seeds: one seed for each seat, at most 64 bytes each; empty for none.
+        secrets: one for each seat: 32 bytes, or empty for a seat that promised none.
     """
-    seats = len(client_seeds)
-    numbers = UniformNumbers(deal_key(server_seed, match_id, client_seeds))
+    seats = len(secrets)
+    numbers = UniformNumbers(deal_key(server_seed, match_id, secrets))
     deck = deck_cards(deck_size)
     shuffle(deck, numbers)
     dealt = HAND_SIZE * seats

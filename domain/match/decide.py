@@ -2,7 +2,9 @@
 
 >>> from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 >>> settings = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL)
->>> opening = OpenTable(settings, server_seed=bytes(32), idle_limit_seconds=3600)
+>>> opening = OpenTable(
+...     settings, server_seed=bytes(32), idle_limit_seconds=3600, reveal_limit_seconds=30
+... )
 >>> outcome = decide(Match(match_id=bytes(16)), by_player("ann"), opening)
 >>> [event.WhichOneof("kind") for event in outcome.events]  # to store
 ['table_opened']
@@ -29,6 +31,7 @@ from domain.match.commands import (
     Play,
     Rematch,
     RemovePlayer,
+    RevealSeed,
     SeatBot,
     TakeSeat,
     TimeOut,
@@ -66,7 +69,15 @@ def decide(match: Match, actor: Actor, command: Command) -> Outcome | Refusal:
 def _initiating_event(
     match: Match,
     actor: Actor,
-    command: OpenTable | TakeSeat | SeatBot | Leave | RemovePlayer | CancelTable | Play | TimeOut,
+    command: OpenTable
+    | TakeSeat
+    | SeatBot
+    | RevealSeed
+    | Leave
+    | RemovePlayer
+    | CancelTable
+    | Play
+    | TimeOut,
 ) -> Event | Refusal | None:
     match command:
         case Play(move):
@@ -76,6 +87,9 @@ def _initiating_event(
             return seating.take_seat(match, actor, command)
         case SeatBot():
             return seating.seat_bot(match, actor, command)
+        case RevealSeed():
+            seat = _seat_of(match, actor)
+            return _NOT_SEATED if seat is None else seating.reveal_seed(match, seat, command)
         case Leave():
             seat = _seat_of(match, actor)
             return _NOT_SEATED if seat is None else seating.leave(match, seat)
@@ -109,7 +123,7 @@ def _rematch(match: Match, actor: Actor, command: Rematch) -> Outcome | Refusal:
             if isinstance(bot_seated, Refusal):
                 return bot_seated
             outcome.add(bot_seated)
-    taking = TakeSeat(command.display_name, client_seed=command.client_seed)
+    taking = TakeSeat(command.display_name, client_seed_hash=command.client_seed_hash)
     taken = seating.take_seat(outcome.after, actor, taking)
     if isinstance(taken, Refusal):
         return taken

@@ -10,7 +10,7 @@ Traceback (most recent call last):
 domain.match.fold.CorruptLogError: version 2 follows version 0
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NoReturn
 
 from domain.cards import (
@@ -25,7 +25,7 @@ from domain.cards import (
     deck_cards,
     mask_of,
 )
-from domain.match.deal import HAND_SIZE
+from domain.match.deal import HAND_SIZE, HASH_BYTES, secret_hash
 from domain.match.payouts import MatchResult
 from domain.match.state import (
     ATTACK_CARDS_MAX,
@@ -59,6 +59,7 @@ from durak.v1.events_pb2 import (
     Record,
     SeatTaken,
     SeatVacated,
+    SeedRevealed,
     TableOpened,
     TakeDeclared,
     TimedOut,
@@ -66,7 +67,7 @@ from durak.v1.events_pb2 import (
     Transferred,
     WentOut,
 )
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_REVEALING, PHASE_WAITING
 
 
 class CorruptLogError(Exception):
@@ -146,7 +147,8 @@ class Match(State):
         settings = event.settings
         if not 2 <= settings.seats <= settings.deck // HAND_SIZE or settings.deck not in DECKS:
             self._corrupt("the deck is not enough for the seats")  # R2.1
-        if min(settings.turn_timer_seconds, settings.stake_coins, event.idle_limit_seconds) < 0:
+        limits = (event.idle_limit_seconds, event.reveal_limit_seconds)
+        if min(settings.turn_timer_seconds, settings.stake_coins, *limits) < 0:
             self._corrupt("a setting is negative")
         self.table = Table.opened(self.match_id, event)
         self.opened_us = self.time_us
@@ -156,8 +158,25 @@ class Match(State):
         seats = self.table.seats
         if self.phase != PHASE_WAITING or not 0 <= event.seat < len(seats) or seats[event.seat]:
             self._corrupt(f"seat {event.seat} is not free")
+        if len(event.client_seed_hash) not in (0, HASH_BYTES):
+            self._corrupt("the hash of a secret is not 32 bytes long")
         self.table = self.table.with_seat_taken(event)
         if self.table.is_full:
+            if self.table.to_reveal:
+                self.phase = PHASE_REVEALING
+                self._restart_clock()
+            else:
+                self.due = _DEAL
+
+    def _on_seed_revealed(self, event: SeedRevealed) -> None:
+        if self.phase != PHASE_REVEALING or event.seat not in self.table.to_reveal:
+            self._corrupt(f"seat {event.seat} has no secret to reveal")
+        seat = self.table.seats[event.seat]
+        assert seat is not None
+        if secret_hash(self.match_id, seat.player_id, event.secret) != seat.client_seed_hash:
+            self._corrupt(f"seat {event.seat} revealed another secret than it promised")
+        self.table = self.table.with_secret(event.seat, event.secret)
+        if not self.table.to_reveal:
             self.due = _DEAL
 
     def _on_seat_vacated(self, event: SeatVacated) -> None:
@@ -441,11 +460,21 @@ class Match(State):
 
     def _on_finished(self, event: Finished) -> None:
         cancelling = self.phase == PHASE_WAITING and self.version > 1
-        if not (cancelling or self.due is _FINISH) or event != self.result_due():
+        if self.phase == PHASE_REVEALING and self.due is None:
+            if event != self._result_of_prevented_deal(event.prevented_by):
+                self._corrupt("the result is wrong")
+        elif not (cancelling or self.due is _FINISH) or event != self.result_due():
             self._corrupt("the result is wrong")
         self.phase = PHASE_ENDED
         self.due = None
         self.result = event
+
+    def _result_of_prevented_deal(self, seats: Sequence[int]) -> Finished | None:
+        """Return the result if one seat left, or none of ``seats`` revealed in time (R3.6)."""
+        has_left = len(seats) == 1 and 0 <= seats[0] < len(self.table.seats)
+        if has_left or tuple(seats) == self.table.to_reveal:
+            return self.prevented_deal(seats)
+        return None
 
 
 _FOLDS: Final[dict[str | None, Callable[[Match, Any], None]]] = {

@@ -25,11 +25,15 @@ from durak.v1.events_pb2 import (
 
 
 class MatchResult(NamedTuple):
-    """The end of a match. ``durak`` and ``leaver`` are seats, or -1 for no seat."""
+    """The end of a match. ``durak`` and ``leaver`` are seats, or -1 for no seat.
+
+    ``prevented_by`` are the seats that prevented the deal (R3.6).
+    """
 
     outcome: Outcome.ValueType
     durak: int = -1
     leaver: int = -1
+    prevented_by: tuple[int, ...] = ()
 
 
 def finished_event(
@@ -52,6 +56,7 @@ def finished_event(
         durak=result.durak if result.durak >= 0 else None,
         leaver=result.leaver if result.leaver >= 0 else None,
         server_seed=table.server_seed,
+        prevented_by=result.prevented_by,
     )
 
 

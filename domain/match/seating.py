@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Final
 
 from domain.cards import DECKS
-from domain.match.commands import Actor, OpenTable, Rematch, SeatBot, TakeSeat
-from domain.match.deal import seed_hash
+from domain.match.commands import Actor, OpenTable, Rematch, RevealSeed, SeatBot, TakeSeat
+from domain.match.deal import secret_hash, seed_hash
 from domain.match.fold import Match
 from domain.match.presets import PRESETS
 from domain.match.refusal import FieldFault, Refusal
@@ -23,10 +23,11 @@ from durak.v1.events_pb2 import (
     Outcome,
     SeatTaken,
     SeatVacated,
+    SeedRevealed,
     TableOpened,
 )
 from durak.v1.settings_pb2 import Settings, ThrowIn
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_REVEALING, PHASE_WAITING
 
 RULES_VERSION: Final = "1.0.0"
 SEATS_MAX: Final = 6
@@ -57,6 +58,7 @@ def open_table(match: Match, actor: Actor, command: OpenTable) -> Event | Refusa
             server_seed_hash=seed_hash(command.server_seed),
             server_seed=command.server_seed,
             idle_limit_seconds=command.idle_limit_seconds,
+            reveal_limit_seconds=command.reveal_limit_seconds,
         )
     )
 
@@ -136,6 +138,7 @@ def open_rematch(command: Rematch) -> Event:
             server_seed_hash=seed_hash(command.server_seed),
             server_seed=command.server_seed,
             idle_limit_seconds=command.idle_limit_seconds,
+            reveal_limit_seconds=command.reveal_limit_seconds,
             rematch_of=str(uuid.UUID(bytes=old.match_id)),
             reserved_for=[seat.player_id if seat else "" for seat in table.seats],
         )
@@ -173,7 +176,7 @@ def take_seat(match: Match, actor: Actor, command: TakeSeat) -> Event | Refusal:
             seat=number,
             player_id=player_id,
             display_name=command.display_name,
-            client_seed=command.client_seed,
+            client_seed_hash=command.client_seed_hash,
         )
     )
 
@@ -218,10 +221,33 @@ def _free_seat(match: Match, wanted: int | None) -> int | Refusal:
     return wanted
 
 
+def reveal_seed(match: Match, seat: int, command: RevealSeed) -> Event | Refusal:
+    """Reveal the secret that a seat promised (R3.6)."""
+    occupant = match.table.seats[seat]
+    assert occupant is not None
+    if occupant.secret:
+        return Refusal(Reason.ERROR_REASON_ALREADY_REVEALED, "R3.6")
+    if match.phase != PHASE_REVEALING:
+        return Refusal(Reason.ERROR_REASON_MATCH_NOT_REVEALING, "R3.6")
+    if not occupant.client_seed_hash:
+        return Refusal(Reason.ERROR_REASON_NO_SECRET_PROMISED, "R3.6")
+    found = secret_hash(match.match_id, occupant.player_id, command.secret)
+    if found != occupant.client_seed_hash:
+        return Refusal(Reason.ERROR_REASON_SECRET_DOES_NOT_FIT, "R3.6")
+    return Event(seed_revealed=SeedRevealed(seat=seat, secret=command.secret))
+
+
 def leave(match: Match, seat: int) -> Event | Refusal:
-    """Give up a seat: before the deal it is free again, after it the match is abandoned (R10.4)."""
+    """Give up a seat.
+
+    While seats are free it is free again. While secrets are being revealed the table is cancelled:
+    a new player on the seat could choose a promise that suits the secrets known by then (R3.6).
+    After the deal the match is abandoned (R10.4).
+    """
     if match.phase == PHASE_WAITING:
         return Event(seat_vacated=SeatVacated(seat=seat))
+    if match.phase == PHASE_REVEALING:
+        return Event(finished=match.prevented_deal((seat,)))
     if match.phase != PHASE_PLAYING:
         return Refusal(Reason.ERROR_REASON_MATCH_NOT_IN_PLAY, "R10.4")
     if not match.in_play >> seat & 1:  # or a seat that is out could save the durak (ADR 0004)
@@ -251,9 +277,10 @@ def remove_player(match: Match, actor: Actor, player_id: str) -> Event | Refusal
 
 
 def cancel_table(match: Match, actor: Actor) -> Event | Refusal:
-    """Close a table before the deal, for its owner (R3.0).
+    """Close a table that waits for players, for its owner (R3.0).
 
-    A rematch waits for all its players, so each of them may close it.
+    A rematch waits for all its players, so each of them may close it. While secrets are being
+    revealed nobody may: the owner could repeat that until the deck suits.
     """
     table = match.table
     if actor.player_id != table.owner_id and actor.player_id not in table.reserved_for:

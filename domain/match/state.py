@@ -3,6 +3,7 @@
 `State` can be read freely. Only its subclass `domain.match.fold.Match` changes it.
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final, Self, TypeAlias
 
@@ -25,7 +26,7 @@ from durak.v1.events_pb2 import (
     TableOpened,
     TakeDeclared,
 )
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Phase
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_REVEALING, PHASE_WAITING, Phase
 
 ATTACK_CARDS_MAX: Final = 6  # R4.3
 OPENING_ATTACK_CARDS_MAX: Final = 5  # R4.3
@@ -164,7 +165,7 @@ class State:
         return _time_us(self.clock_record)
 
     def deadline_us(self) -> int | None:
-        """Return the time at which the server acts for a seat or closes the table (R10.2, R10.8).
+        """Return the time at which the server acts for a seat or closes the table (R10).
 
         None after the end.
         """
@@ -172,6 +173,8 @@ class State:
             return None
         if self.phase == PHASE_PLAYING and self.table.turn_us:
             return self.clock_us + self.table.turn_us
+        if self.phase == PHASE_REVEALING:
+            return self.clock_us + self.table.reveal_us
         return self.clock_us + self.table.idle_us
 
     def next_in_play(self, seat: int, step: int = 1) -> int:
@@ -196,7 +199,9 @@ class State:
         return self.throwers & self.holding & ~self.passed
 
     def on_clock(self) -> int:
-        """Return the seats on the clock (R10.1, R10.7)."""
+        """Return the seats on the clock (R10.1, R10.7, R10.9)."""
+        if self.phase == PHASE_REVEALING:
+            return sum(1 << seat for seat in self.table.to_reveal)
         if self.phase != PHASE_PLAYING or self.due is not None:
             return 0
         if not self.attacks:
@@ -265,6 +270,11 @@ class State:
     def result_due(self) -> Finished:
         """Return the result at `Due.FINISH`, or of closing the table before the deal (R3.0)."""
         ending = self.ending or MatchResult(OUTCOME_CANCELLED)
+        return finished_event(self.table, ending, self.places)
+
+    def prevented_deal(self, seats: Sequence[int]) -> Finished:
+        """Return the result of a table whose deal these seats prevented (R3.6)."""
+        ending = MatchResult(OUTCOME_CANCELLED, prevented_by=tuple(seats))
         return finished_event(self.table, ending, self.places)
 
     def player_of(self, play_version: int) -> int | None:

@@ -5,7 +5,7 @@ share their table.
 """
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from durak.v1.events_pb2 import SeatTaken, SeatVacated, TableOpened
@@ -18,13 +18,18 @@ MICROSECONDS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """The occupant of a seat: a person with a ``player_id``, or a bot with a level and no id."""
+    """The occupant of a seat: a person with a ``player_id``, or a bot with a level and no id.
+
+    ``client_seed_hash`` is the promise of a secret (32 bytes), or empty. ``secret`` is empty until
+    it is revealed (R3.6).
+    """
 
     player_id: str
     display_name: str
-    client_seed: bytes
+    client_seed_hash: bytes
     bot_level: BotLevel.ValueType
     bot_seed: int
+    secret: bytes = b""
 
     @property
     def is_bot(self) -> bool:
@@ -53,6 +58,8 @@ class Table:
         removed: the players whom the owner removed (R3.0). They cannot sit down again.
         turn_us: the turn timer in microseconds, 0 for none.
         idle_us: the idle limit in microseconds (R10.8).
+        reveal_us: the time to reveal promised secrets in microseconds (R3.6).
+        to_reveal: the seats that promised a secret and have not revealed it, ascending.
     """
 
     match_id: bytes
@@ -73,11 +80,18 @@ class Table:
     tricky: bool
     turn_us: int
     idle_us: int
+    reveal_us: int
     has_bots: bool = field(init=False, compare=False, repr=False)
+    to_reveal: tuple[int, ...] = field(init=False, compare=False, repr=False)
     _view_template: bytes | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self.has_bots = any(seat is not None and seat.is_bot for seat in self.seats)
+        self.to_reveal = tuple(
+            number
+            for number, seat in enumerate(self.seats)
+            if seat is not None and seat.client_seed_hash and not seat.secret
+        )
 
     @classmethod
     def opened(cls, match_id: bytes, event: TableOpened) -> "Table":
@@ -103,6 +117,7 @@ class Table:
             tricky=settings.tricky,
             turn_us=settings.turn_timer_seconds * MICROSECONDS,
             idle_us=event.idle_limit_seconds * MICROSECONDS,
+            reveal_us=event.reveal_limit_seconds * MICROSECONDS,
         )
 
     def with_seat_taken(self, event: SeatTaken) -> "Table":
@@ -110,7 +125,7 @@ class Table:
         seat = Seat(
             event.player_id,
             event.display_name,
-            event.client_seed,
+            event.client_seed_hash,
             event.bot_level,
             event.bot_seed,
         )
@@ -125,6 +140,12 @@ class Table:
         elif seat is not None:
             given_up = (*given_up, seat.player_id)
         return self._with_seat(event.seat, None, given_up, removed)
+
+    def with_secret(self, number: int, secret: bytes) -> "Table":
+        """Return the table with the secret of a taken seat revealed."""
+        seat = self.seats[number]
+        assert seat is not None
+        return self._with_seat(number, replace(seat, secret=secret), self.given_up, self.removed)
 
     def _with_seat(
         self,
@@ -153,6 +174,7 @@ class Table:
             self.tricky,
             self.turn_us,
             self.idle_us,
+            self.reveal_us,
         )
 
     @property
@@ -199,5 +221,6 @@ def _seat_view(number: int, seat: Seat | None) -> SeatView:
         player_id=seat.player_id,
         display_name=seat.display_name,
         bot_level=seat.bot_level,
-        client_seed=seat.client_seed,
+        client_seed_hash=seat.client_seed_hash,
+        client_secret=seat.secret,
     )

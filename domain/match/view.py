@@ -17,7 +17,7 @@ from domain.match.table import MICROSECONDS
 from durak.v1.cards_pb2 import Suit
 from durak.v1.events_pb2 import Event, SeatDraw
 from durak.v1.match_service_pb2 import MatchSummary, SeatSummary
-from durak.v1.table_pb2 import PHASE_PLAYING, TableCard, TableView
+from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_REVEALING, TableCard, TableView
 
 _SUITS: Final = Suit.values()  # suit n of the core is value n + 1 of the contract
 
@@ -62,6 +62,8 @@ def table_view(match: Match, viewer: Viewer, now_us: int | None = None) -> Table
         _add_cards(view, match)
         if viewer is not None:
             view.hand.extend(cards_in(match.hands[viewer]))
+    if match.phase == PHASE_REVEALING:
+        view.on_clock.extend(match.table.to_reveal)
     if match.phase == PHASE_PLAYING:
         _add_bout(view, match)
         if viewer is not None:

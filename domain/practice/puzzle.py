@@ -28,7 +28,7 @@ _NAMESPACE: Final = uuid.UUID("5f0c8a52-4b5e-5a0e-9d5c-7a4d1f3b2c10")
 _SEATS: Final = MappingProxyType({"you": PLAYER, "opponent": OPPONENT})
 # The deal of a practice match is constructed for its puzzle, so its seed has no meaning.
 _SERVER_SEED: Final = bytes(32)
-_IDLE_LIMIT_SECONDS: Final = 86_400
+_LIMIT_SECONDS: Final = 86_400
 
 
 class PuzzleError(ValueError):
@@ -167,7 +167,7 @@ def _seated(puzzle: Puzzle) -> Match:
         transfer=puzzle.transfer,
         draw_allowed=puzzle.draw_allowed,
     )
-    opening = OpenTable(settings, _SERVER_SEED, _IDLE_LIMIT_SECONDS)
+    opening = OpenTable(settings, _SERVER_SEED, _LIMIT_SECONDS, _LIMIT_SECONDS)
     opened = decide(match, by_player("you"), opening)
     if isinstance(opened, Refusal):
         raise PuzzleError(f"{puzzle.id}: {puzzle.deck} is not a deck size")

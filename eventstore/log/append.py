@@ -61,8 +61,8 @@ _WRITE_LOBBY = """, listed AS (
     ) AS l (match_id, status, opened_at, version, summary, ended_at, opened_by, played_free)
     WHERE (match_id IN (SELECT stream_id FROM accepted)) IS TRUE
 ), seated AS (
-    SELECT * FROM unnest($25::uuid[], $26::text[], $27::timestamptz[])
-        AS s (match_id, player, opened_at)
+    SELECT * FROM unnest($25::uuid[], $26::text[], $27::timestamptz[], $28::timestamptz[])
+        AS s (match_id, player, opened_at, prevented_at)
     WHERE (match_id IN (SELECT stream_id FROM accepted)) IS TRUE
 ), lobby AS (
     INSERT INTO matches (match_id, status, opened_at, version, summary, ended_at, opened_by,
@@ -76,8 +76,9 @@ _WRITE_LOBBY = """, listed AS (
     WHERE p.match_id = l.match_id
         AND NOT EXISTS (SELECT FROM seated s WHERE s.match_id = p.match_id AND s.player = p.player)
 ), taken AS (
-    INSERT INTO match_players (match_id, player, opened_at) SELECT * FROM seated
-    ON CONFLICT DO NOTHING
+    INSERT INTO match_players (match_id, player, opened_at, prevented_at) SELECT * FROM seated
+    ON CONFLICT (match_id, player) DO UPDATE SET prevented_at = excluded.prevented_at
+    WHERE excluded.prevented_at IS NOT NULL
 )"""
 
 _READ_REJECTED = """
@@ -190,7 +191,14 @@ def _record_columns(
 def _lobby_columns(batch: Sequence[PendingAppend]) -> tuple[Sequence[object], ...]:
     rows = [(each, row) for each in batch if (row := each.append.lobby) is not None]
     seats = [
-        (each.append.stream_id, name, row.opened_at) for each, row in rows for name in row.players
+        (
+            each.append.stream_id,
+            name,
+            row.opened_at,
+            row.ended_at if name in row.prevented_by else None,
+        )
+        for each, row in rows
+        for name in row.players
     ]
     return (
         [each.append.stream_id for each, _ in rows],
@@ -201,7 +209,7 @@ def _lobby_columns(batch: Sequence[PendingAppend]) -> tuple[Sequence[object], ..
         [row.ended_at for _, row in rows],
         [row.opened_by for _, row in rows],
         [row.played_free for _, row in rows],
-        *([seat[column] for seat in seats] for column in range(3)),
+        *([seat[column] for seat in seats] for column in range(4)),
     )
 
 

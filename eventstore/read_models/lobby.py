@@ -59,8 +59,16 @@ RETURNING 1
 """
 _VACATE = "DELETE FROM match_players WHERE match_id = $1 AND player <> ALL ($2)"
 _SEAT = """
-INSERT INTO match_players (match_id, player, opened_at)
-SELECT $1, unnest($2::text[]), $3 ON CONFLICT DO NOTHING
+INSERT INTO match_players (match_id, player, opened_at, prevented_at)
+SELECT $1, name, $3, CASE WHEN name = ANY ($4) THEN $5::timestamptz END
+FROM unnest($2::text[]) AS players (name)
+ON CONFLICT (match_id, player) DO UPDATE SET prevented_at = excluded.prevented_at
+WHERE excluded.prevented_at IS NOT NULL
+"""
+_PREVENTED = """
+SELECT prevented_at FROM match_players
+WHERE player = $1 AND prevented_at > $2
+ORDER BY prevented_at DESC LIMIT 1 OFFSET $3
 """
 
 
@@ -111,6 +119,14 @@ class Lobby:
         [row] = await self._pool.fetch(COUNT_OPENED, opened_by, status, limit)
         return int(row["count"])
 
+    async def read_prevented(self, player: str, *, since: datetime, rank: int) -> datetime | None:
+        """Return when a player prevented the deal of a match: the `rank`-th newest time, from 1.
+
+        Only times after `since` count. Returns None if there are fewer.
+        """
+        row = await self._pool.fetch_first(_PREVENTED, player, since, rank - 1)
+        return None if row is None else row["prevented_at"]
+
     async def put_rows(self, rows: Sequence[tuple[UUID, int, LobbyRow]]) -> None:
         """Write rows (match id, version, row) of a rebuild, except over newer rows."""
 
@@ -136,4 +152,7 @@ async def _put(connection: PooledConnection, match_id: UUID, version: int, row: 
     if written is not None:
         players = list(row.players)
         await connection.execute(_VACATE, match_id, players)
-        await connection.execute(_SEAT, match_id, players, row.opened_at)
+        prevented_by = list(row.prevented_by)
+        await connection.execute(
+            _SEAT, match_id, players, row.opened_at, prevented_by, row.ended_at
+        )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+import jwt
 from google.protobuf.message import Message
 from grpc import aio
 
@@ -76,6 +77,16 @@ class Connection:
     certificate: Path | None
     caller: LocalCaller | None
     """None if the token was given."""
+    data_dir: Path
+
+    @property
+    def player_id(self) -> str:
+        """The `sub` of the token. Empty if the token has none: the service then refuses it."""
+        try:
+            claims = jwt.decode(self.token, options={"verify_signature": False})
+        except jwt.InvalidTokenError:
+            return ""
+        return str(claims.get("sub", ""))
 
     def client(self) -> Client:
         """Return a client that retries for `RETRY_SECONDS`.
@@ -170,7 +181,8 @@ def make_connection(
     if not token:
         caller = LocalCaller(name or _login_name(), role, not name, config.data_dir)
         token = local_token(config, caller.name, role)
-    return Connection(server_address(server, config), token, language, certificate, caller)
+    address = server_address(server, config)
+    return Connection(address, token, language, certificate, caller, config.data_dir)
 
 
 def _login_name() -> str:

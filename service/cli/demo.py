@@ -1,28 +1,31 @@
 """`durak demo`: play a match over gRPC, then replay it from the log and compare."""
 
 import asyncio
-import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from secrets import token_bytes
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 import click
 import grpc
+from google.protobuf.message import Message
 from grpc import aio
 from rich.console import Console
 
 from domain.audit import audit
 from domain.bots import easy
 from domain.bots.legality import illegal_plays
+from domain.match.deal import SECRET_BYTES, secret_hash
+from domain.match.deal_check import DealMismatch, Promises, check_deal
 from domain.match.fold import Match, fold
 from domain.match.view import redact, table_view
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
-from durak.v1.table_pb2 import ChallengeMove, DefendMove, Move, TableView
+from durak.v1.table_pb2 import PHASE_REVEALING, ChallengeMove, DefendMove, Move, TableView
 from durak.v1.wallet_service_pb2 import GrantCoinsRequest
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from eventstore import StoredRecord
@@ -85,7 +88,11 @@ async def _demo(config: Config, settings: Settings) -> int:
         match_id, clients = await _play(server, settings)
     async with open_store(config) as store:
         stored = await store.read(UUID(match_id))
-        faults = _differences(stored, clients)
+        players = [client for client in clients if client.name in PLAYERS]
+        deal_faults = [fault for player in players if (fault := player.deal_fault(match_id))]
+        if not deal_faults:
+            click.echo(f"deal verified with the secrets of {', '.join(PLAYERS)}")
+        faults = [*deal_faults, *_differences(stored, clients)]
         if settings.stake_coins:
             balances = [
                 f"{name} {(await store.ledger.read_balance(name)).available}" for name in PLAYERS
@@ -110,6 +117,8 @@ class Client:
     metadata: tuple[tuple[str, str], ...]
     events: list[api.MatchEvent] = field(default_factory=list)
     view: TableView = field(default_factory=TableView)
+    secret: bytes = field(default_factory=lambda: token_bytes(SECRET_BYTES))
+    promises: Promises = field(default_factory=lambda: Promises(b"", ()))
 
     async def watch(self, match_id: str) -> None:
         """Follow the match to its end, and play."""
@@ -121,9 +130,22 @@ class Client:
                 self.view = message.view
                 await self.act()
 
+    async def sit_down(self, match_id: str) -> None:
+        """Take a seat and promise a secret for the shuffle."""
+        promise = secret_hash(UUID(match_id).bytes, self.name, self.secret)
+        await self.stub.TakeSeat(
+            api.TakeSeatRequest(
+                match_id=match_id, request_id=str(uuid4()), client_seed_hash=promise
+            ),
+            metadata=self.metadata,
+        )
+
     async def act(self) -> None:
-        """Make a move if it is this player's turn."""
+        """Reveal the secret, or make a move, if the table waits for this player."""
         view = self.view
+        if view.phase == PHASE_REVEALING:
+            await self._reveal()
+            return
         move = self.choose(view) if view.HasField("your_seat") else None
         if move is None:
             return
@@ -133,11 +155,38 @@ class Client:
             expected_version=view.version,
             move=move,
         )
+        await self._try(self.stub.Play, request)
+
+    async def _try(self, method: Callable[..., Awaitable[Any]], request: Message) -> None:
+        """Send a command. If the table changed meanwhile, the next view brings another try."""
         try:
-            await self.stub.Play(request, metadata=self.metadata)
+            await method(request, metadata=self.metadata)
         except aio.AioRpcError as error:
             if error.code() not in _TOO_LATE:
                 raise
+
+    async def _reveal(self) -> None:
+        view = self.view
+        if not view.HasField("your_seat") or view.your_seat not in view.on_clock:
+            return
+        hashes = tuple(seat.client_seed_hash for seat in view.seats)
+        self.promises = Promises(view.server_seed_hash, hashes)
+        request = api.RevealSeedRequest(
+            match_id=view.match_id,
+            request_id=str(uuid4()),
+            expected_version=view.version,
+            secret=self.secret,
+        )
+        await self._try(self.stub.RevealSeed, request)
+
+    def deal_fault(self, match_id: str) -> str:
+        """Check the deal with the secret. Returns what is wrong, or an empty string."""
+        events = [event.event for event in self.events]
+        try:
+            check_deal(UUID(match_id).bytes, self.name, self.secret, self.promises, events)
+        except DealMismatch as mismatch:
+            return f"{self.name}: {mismatch}"
+        return ""
 
     def choose(self, view: TableView) -> Move | None:
         """Return the move of an easy bot; None if it is not this player's turn."""
@@ -213,14 +262,7 @@ async def _play(server: Running, settings: Settings) -> tuple[str, list[Client]]
         match_id = opened.view.match_id
         click.echo(f"match {match_id}")
         for player in players:
-            await player.stub.TakeSeat(
-                api.TakeSeatRequest(
-                    match_id=match_id,
-                    request_id=str(uuid4()),
-                    client_seed=secrets.token_bytes(16),
-                ),
-                metadata=player.metadata,
-            )
+            await player.sit_down(match_id)
         clients = [*players, spectator]
         async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
             for client in clients:

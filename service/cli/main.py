@@ -78,6 +78,11 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "verify": Entry(
             _AUDIT, "service.cli.verify:verify_command", "Verify a transcript file offline"
         ),
+        "check-deal": Entry(
+            _AUDIT,
+            "service.cli.check_deal:check_deal_command",
+            "Check the deal of a match with your secret",
+        ),
         "dispute": Entry(
             _AUDIT, "service.cli.dispute:dispute_command", "Open, review and decide disputes"
         ),

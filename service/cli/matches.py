@@ -17,7 +17,7 @@ from domain.match.fold import CorruptLogError, Match, fold
 from domain.match.view import redact, table_view
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2 import MatchSummary
-from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING, Phase
+from durak.v1.table_pb2 import PHASE_ENDED, Phase
 from eventstore import StoredRecord, first_hash
 from eventstore.read_models.lobby import ListedMatch
 from service.cli.audit.records import record_json
@@ -177,7 +177,7 @@ def replay(
         if spectator or seat is not None:
             event = redact(event, None if spectator else seat, match.trump_card)
         lines += narrator.numbered_lines(event)
-    if match.phase in (PHASE_WAITING, PHASE_PLAYING):
+    if match.phase != PHASE_ENDED:
         lines += ["", *table_lines(table_view(match, None if spectator else seat), translate)]
     _print(lines, narrator.trump_suit)
 

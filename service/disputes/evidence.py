@@ -26,6 +26,7 @@ _CLAUSES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
         "table_opened": ("R2.1", "R2.2"),
         "seat_taken": ("R3.0", "R12.2"),
         "seat_vacated": ("R3.0", "R12.2"),
+        "seed_revealed": ("R3.6",),
         "dealt": ("R3.1", "R3.2", "R3.3", "R3.4"),
         "defended": ("R1.3", "R4.2"),
         "transferred": ("R6.1", "R6.2"),

@@ -11,6 +11,7 @@ from domain.match.commands import (
     Play,
     Rematch,
     RemovePlayer,
+    RevealSeed,
     SeatBot,
     TakeSeat,
     by_player,
@@ -46,6 +47,7 @@ class Commands:
         self._limits = limits
         self._seat_bot_calls = matches.context.config.seat_bot_calls
         self._idle_limit_seconds = matches.context.config.idle_limit_seconds
+        self._reveal_limit_seconds = matches.context.config.reveal_limit_seconds
 
     def open_table(self, request: api.OpenTableRequest, call: Call, prefix: str = "") -> Answer:
         """Open a table."""
@@ -55,6 +57,7 @@ class Commands:
             request.settings,
             secrets.token_bytes(SEED_BYTES),
             self._idle_limit_seconds,
+            self._reveal_limit_seconds,
             request.start_series,
         )
         return self._perform(target, call, command)
@@ -63,7 +66,8 @@ class Commands:
         """Sit the caller down."""
         target = requests.take_seat(request, prefix)
         seat = request.seat if request.HasField("seat") else None
-        return self._perform(target, call, TakeSeat(call.caller.name, seat, request.client_seed))
+        command = TakeSeat(call.caller.name, seat, request.client_seed_hash)
+        return self._perform(target, call, command)
 
     def seat_bot(self, request: api.SeatBotRequest, call: Call, prefix: str = "") -> Answer:
         """Seat a bot.
@@ -74,6 +78,11 @@ class Commands:
         seat = request.seat if request.HasField("seat") else None
         self._limits.charge(call.caller.subject, self._seat_bot_calls - 1)
         return self._perform(target, call, SeatBot(request.level, seat))
+
+    def reveal_seed(self, request: api.RevealSeedRequest, call: Call, prefix: str = "") -> Answer:
+        """Reveal the caller's secret."""
+        target = requests.reveal_seed(request, prefix)
+        return self._perform(target, call, RevealSeed(request.secret))
 
     def leave_match(self, request: api.LeaveMatchRequest, call: Call, prefix: str = "") -> Answer:
         """Give up the caller's seat."""
@@ -97,9 +106,9 @@ class Commands:
     def rematch(self, request: api.RematchRequest, call: Call, prefix: str = "") -> Answer:
         """Play a finished match again."""
         target = requests.rematch(request, prefix)
-        return asyncio.ensure_future(self._rematch(target, request.client_seed, call))
+        return asyncio.ensure_future(self._rematch(target, request.client_seed_hash, call))
 
-    async def _rematch(self, target: Target, client_seed: bytes, call: Call) -> TableView:
+    async def _rematch(self, target: Target, client_seed_hash: bytes, call: Call) -> TableView:
         with self._matches.pinned(target.match_id) as live:
             await live.submit(live.catch_up)
             old = live.match  # stays as it is once it has ended; others are refused
@@ -108,9 +117,10 @@ class Commands:
         command = Rematch(
             old,
             call.caller.name,
-            client_seed,
+            client_seed_hash,
             secrets.token_bytes(SEED_BYTES),
             self._idle_limit_seconds,
+            self._reveal_limit_seconds,
         )
         target = target._replace(match_id=rematch_id(target.match_id))
         return await self._perform(target, call, command)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from eventstore import EventStore
 from service.config import Config
 from service.matches.changes import ChangeListener
+from service.matches.suspensions import Suspensions
 from service.matches.table_quota import TableQuota
 from service.rpc.failures import Failures
 from service.times import Now
@@ -41,6 +42,7 @@ class Context:
     config: Config
     now_us: Now
     quota: TableQuota
+    suspensions: Suspensions
     loop: asyncio.AbstractEventLoop
     failures: Failures
     counters: Counters = field(default_factory=Counters)

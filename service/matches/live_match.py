@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
+from domain.match.commands import CLOCK, Rematch, TakeSeat, TimeOut
 from domain.match.decide import decide
 from domain.match.fold import CorruptLogError, Match
 from domain.match.outcome import Outcome
@@ -21,7 +22,7 @@ from domain.match.refusal import Refusal, match_not_found
 from domain.match.view import table_view
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.events_pb2 import ACTOR_KIND_CLOCK, Record
-from durak.v1.table_pb2 import TableView
+from durak.v1.table_pb2 import PHASE_REVEALING, TableView
 from eventstore import UNCHANGED, Append, Head, first_hash
 from eventstore.errors import (
     AppendOutcomeUnknown,
@@ -214,11 +215,12 @@ class LiveMatch:
                 if answered is not None:
                     self._context.counters.repeats += 1
                     return answered
-            outcome = self._decide(envelope)
-            if isinstance(outcome, Refusal):
+            now_us = self._context.now_us()
+            outcome = await self._decide_at(now_us, envelope)
+            if isinstance(outcome, Refused):
                 if is_newest or not await self.catch_up():
-                    raise Refused(outcome)
-            elif not outcome.events or await self._store(envelope, outcome):
+                    raise outcome
+            elif not outcome.events or await self._store(envelope, outcome, now_us):
                 return self.match
             is_newest = True
         raise refuse(reasons.ERROR_REASON_CONTENTION)
@@ -247,15 +249,38 @@ class LiveMatch:
             return Refusal(reasons.ERROR_REASON_STALE_VERSION, metadata=versions)
         return decide(match, envelope.actor, envelope.command)
 
+    async def _decide_at(self, now_us: int, envelope: Envelope) -> Outcome | Refused:
+        """Decide a command with what depends on the time: suspensions, and the time to reveal."""
+        await self._end_reveal(envelope, now_us)
+        if isinstance(envelope.command, TakeSeat | Rematch):
+            player_id = envelope.actor.player_id
+            suspended = await self._context.suspensions.refused(player_id, now_us)
+            if suspended is not None:
+                return suspended
+        outcome = self._decide(envelope)
+        return Refused(outcome) if isinstance(outcome, Refusal) else outcome
+
+    async def _end_reveal(self, envelope: Envelope, now_us: int) -> None:
+        """Let the clock cancel the table first if the time to reveal is over (R10.9).
+
+        So a late secret is never accepted, even if the command arrives before the clock acts.
+        """
+        deadline_us = self.match.deadline_us()
+        is_over = deadline_us is not None and deadline_us <= now_us
+        if self.match.phase == PHASE_REVEALING and is_over and envelope.actor != CLOCK:
+            await self.perform(Envelope(self.match_id, CLOCK, TimeOut(now_us)))
+
     # --- storing --------------------------------------------------------------------------------
 
-    async def _store(self, envelope: Envelope, outcome: Outcome) -> bool:
+    async def _store(self, envelope: Envelope, outcome: Outcome, now_us: int) -> bool:
         """Append the events of a command and publish them once they are durable.
+
+        `now_us` is the time at which the command was decided.
 
         Returns False if they were refused, or if it is unknown whether they were stored. The state
         is then the newest, and the command must be decided again.
         """
-        prepared = self._prepare(envelope, outcome)
+        prepared = self._prepare(envelope, outcome, now_us)
         head = await self._append(prepared)
         if head is None:
             return False
@@ -268,9 +293,9 @@ class LiveMatch:
         self._publish(prepared.records, head.hash, is_own=True)
         return True
 
-    def _prepare(self, envelope: Envelope, outcome: Outcome) -> _Prepared:
+    def _prepare(self, envelope: Envelope, outcome: Outcome, now_us: int) -> _Prepared:
         match, after, events = self.match, outcome.after, outcome.events
-        now_us = max(self._context.now_us(), match.time_us)
+        now_us = max(now_us, match.time_us)
         records = records_of(match, envelope, events, now_us)
         outcome.stamp(records)
         lobby = None

@@ -28,7 +28,9 @@ def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
     `opened_by` is the actor of its first record. It is needed for the first row of a match only,
     and for rows that are rebuilt.
     """
-    players = [seat.player_id for seat in match.table.seats if seat is not None and not seat.is_bot]
+    seats = match.table.seats
+    players = [seat.player_id for seat in seats if seat is not None and not seat.is_bot]
+    prevented_by = () if match.result is None else match.result.prevented_by
     summary = match_summary(match)
     is_free = not summary.settings.stake_coins
     return LobbyRow(
@@ -39,6 +41,7 @@ def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
         ended_at=to_datetime(match.time_us) if match.phase == PHASE_ENDED else None,
         opened_by=opened_by,
         played_free=is_free and is_rated(summary.result),
+        prevented_by=tuple(seat.player_id for it in prevented_by if (seat := seats[it])),
     )
 
 

@@ -4,7 +4,7 @@ Each function raises Refused MALFORMED_FIELD with every faulty field. `prefix` g
 paths: on a session it is the name of the request.
 """
 
-from domain.match.deal import CLIENT_SEED_BYTES_MAX
+from domain.match.deal import HASH_BYTES, SECRET_BYTES
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Phase
@@ -16,6 +16,7 @@ _PHASES = frozenset(Phase.values())
 _Targeted = (
     api.TakeSeatRequest
     | api.SeatBotRequest
+    | api.RevealSeedRequest
     | api.LeaveMatchRequest
     | api.RemovePlayerRequest
     | api.CancelTableRequest
@@ -38,11 +39,11 @@ def open_table(request: api.OpenTableRequest, prefix: str = "") -> bytes:
 
 
 def take_seat(request: api.TakeSeatRequest, prefix: str = "") -> Target:
-    """Return the target; checks `seat` and `client_seed` too."""
+    """Return the target; checks `seat` and `client_seed_hash` too."""
     faults = Faults(prefix)
     target = _target(faults, request)
     faults.at_most("seat", request.seat, SEATS_MAX - 1)
-    faults.length("client_seed", request.client_seed, CLIENT_SEED_BYTES_MAX)
+    _check_hash(faults, request.client_seed_hash)
     faults.check()
     return target
 
@@ -53,6 +54,16 @@ def seat_bot(request: api.SeatBotRequest, prefix: str = "") -> Target:
     target = _target(faults, request)
     faults.at_most("seat", request.seat, SEATS_MAX - 1)
     faults.known("level", request.level, _BOT_LEVELS)
+    faults.check()
+    return target
+
+
+def reveal_seed(request: api.RevealSeedRequest, prefix: str = "") -> Target:
+    """Return the target; checks `secret` too."""
+    faults = Faults(prefix)
+    target = _target(faults, request)
+    if len(request.secret) != SECRET_BYTES:
+        faults.add("secret", f"must be {SECRET_BYTES} bytes")
     faults.check()
     return target
 
@@ -86,14 +97,14 @@ def remove_player(request: api.RemovePlayerRequest, prefix: str = "") -> Target:
 
 
 def rematch(request: api.RematchRequest, prefix: str = "") -> Target:
-    """Return the target, without an expected version; checks `client_seed` too."""
+    """Return the target, without an expected version; checks `client_seed_hash` too."""
     faults = Faults(prefix)
     target = Target(
         faults.uuid("match_id", request.match_id),
         faults.uuid("request_id", request.request_id),
         None,
     )
-    faults.length("client_seed", request.client_seed, CLIENT_SEED_BYTES_MAX)
+    _check_hash(faults, request.client_seed_hash)
     faults.check()
     return target
 
@@ -139,6 +150,11 @@ def session_unwatch(request: api.SessionUnwatch) -> None:
     faults = Faults("unwatch.")
     faults.uuid("request_id", request.request_id)
     faults.check()
+
+
+def _check_hash(faults: Faults, client_seed_hash: bytes) -> None:
+    if len(client_seed_hash) not in (0, HASH_BYTES):
+        faults.add("client_seed_hash", f"must be {HASH_BYTES} bytes, or empty")
 
 
 def _target(faults: Faults, request: _Targeted) -> Target:

@@ -59,6 +59,14 @@ class MatchService(api_grpc.MatchServiceServicer):
         view = await self._commands.seat_bot(request, current_call())
         return api.SeatBotResponse(view=view)
 
+    async def RevealSeed(
+        self, request: api.RevealSeedRequest, context: Context
+    ) -> api.RevealSeedResponse:
+        """Reveal the caller's secret."""
+        return api.RevealSeedResponse(
+            view=await self._commands.reveal_seed(request, current_call())
+        )
+
     async def LeaveMatch(
         self, request: api.LeaveMatchRequest, context: Context
     ) -> api.LeaveMatchResponse:

@@ -43,6 +43,7 @@ _CommandKind = Literal[
     "open_table",
     "take_seat",
     "seat_bot",
+    "reveal_seed",
     "leave_match",
     "remove_player",
     "cancel_table",
@@ -168,6 +169,8 @@ class Session:
                 return commands.take_seat(request.take_seat, call, "take_seat.")
             case "seat_bot":
                 return commands.seat_bot(request.seat_bot, call, "seat_bot.")
+            case "reveal_seed":
+                return commands.reveal_seed(request.reveal_seed, call, "reveal_seed.")
             case "leave_match":
                 return commands.leave_match(request.leave_match, call, "leave_match.")
             case "remove_player":

@@ -108,6 +108,9 @@ class Narrator:
         key = "event-player-removed" if event.removed else "event-seat-vacated"
         return self._translate(key, player=player, seat=event.seat)
 
+    def _seed_revealed(self, event: events_pb2.SeedRevealed) -> str:
+        return self._translate("event-seed-revealed", player=self.names[event.seat])
+
     def _dealt(self, event: events_pb2.Dealt) -> list[Line]:
         self.trump_suit = SUIT_OF[event.trump_card]
         self._stock = len(event.stock)
@@ -264,6 +267,8 @@ def result_line(result: events_pb2.Finished, names: Names, translate: Translate)
             last = max(seat.place for seat in result.results)
             sharing = [seat.seat for seat in result.results if seat.place == last]
             return translate("event-draw", players=names.join(sharing))
+        case Outcome.OUTCOME_CANCELLED if result.prevented_by:
+            return translate("event-deal-prevented", players=names.join(result.prevented_by))
         case Outcome.OUTCOME_CANCELLED:
             return translate("event-cancelled")
         case _:

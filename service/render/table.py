@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from domain.cards import card_name
 from durak.v1.audit_service_pb2 import OpenState
 from durak.v1.match_service_pb2 import SeatSummary
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, SeatView, TableView
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_REVEALING, PHASE_WAITING, SeatView, TableView
 from service.render.cards import FACE_DOWN, format_cards, format_hand
 from service.render.narration import result_line
 from service.render.texts import Names, settings_line, suit_symbol
@@ -70,6 +70,8 @@ def on_table(view: TableView) -> str:
 def _head(view: TableView, translate: Translate) -> str:
     if view.phase == PHASE_WAITING:
         return translate("table-waiting", settings=settings_line(view.settings, translate))
+    if view.phase == PHASE_REVEALING:
+        return translate("table-revealing", settings=settings_line(view.settings, translate))
     if not view.trump_card:
         return translate("table-ended")
     return translate(

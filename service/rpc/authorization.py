@@ -53,6 +53,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/durak.v1.MatchService/SeatBot": _PLAY,
     "/durak.v1.MatchService/LeaveMatch": _PLAY,
     "/durak.v1.MatchService/CancelTable": _PLAY,
+    "/durak.v1.MatchService/RevealSeed": _PLAY,
     "/durak.v1.MatchService/RemovePlayer": _PLAY,
     "/durak.v1.MatchService/Play": _PLAY,
     "/durak.v1.MatchService/Rematch": _PLAY,

@@ -27,6 +27,8 @@ class Detail(Enum):
     """QuotaFailure."""
     QUOTA_AND_RETRY = auto()
     """QuotaFailure and RetryInfo."""
+    STATE_AND_RETRY = auto()
+    """PreconditionFailure and RetryInfo."""
 
 
 class Entry(NamedTuple):
@@ -123,6 +125,13 @@ CATALOGUE: Final[Mapping[ErrorReason.ValueType, Entry]] = {
     reasons.ERROR_REASON_CORRECTION_UNBALANCED: _INVALID_ARGUMENT,
     reasons.ERROR_REASON_CORRECTION_NOT_COVERED: _FAILED_PRECONDITION,
     reasons.ERROR_REASON_OWN_RULING: _PERMISSION_DENIED,
+    reasons.ERROR_REASON_MATCH_NOT_REVEALING: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_NO_SECRET_PROMISED: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_SECRET_DOES_NOT_FIT: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_ALREADY_REVEALED: _FAILED_PRECONDITION,
+    reasons.ERROR_REASON_SEATING_SUSPENDED: Entry(
+        grpc.StatusCode.FAILED_PRECONDITION, Detail.STATE_AND_RETRY, 60.0
+    ),
     reasons.ERROR_REASON_OPENING_COINS_LOCKED: _FAILED_PRECONDITION,
 }
 

@@ -78,12 +78,7 @@ def _details(
             ]
             return [error_details_pb2.BadRequest(field_violations=faults)]
         case Detail.STATE:
-            state = error_details_pb2.PreconditionFailure.Violation(
-                type=reason_name(refusal.reason),
-                subject=refusal.metadata.get("match_id", "match"),
-                description=message,
-            )
-            return [error_details_pb2.PreconditionFailure(violations=[state])]
+            return [_precondition_failure(refusal, message)]
         case Detail.RESOURCE:
             kind, key = _RESOURCES[refusal.reason]
             name = refusal.metadata.get(key, "")
@@ -98,6 +93,17 @@ def _details(
             return [_quota_failure(refusal, message)]
         case Detail.QUOTA_AND_RETRY:
             return [_quota_failure(refusal, message), _retry_info(retry_after_seconds)]
+        case Detail.STATE_AND_RETRY:
+            return [_precondition_failure(refusal, message), _retry_info(retry_after_seconds)]
+
+
+def _precondition_failure(refusal: Refusal, message: str) -> error_details_pb2.PreconditionFailure:
+    state = error_details_pb2.PreconditionFailure.Violation(
+        type=reason_name(refusal.reason),
+        subject=refusal.metadata.get("match_id", "match"),
+        description=message,
+    )
+    return error_details_pb2.PreconditionFailure(violations=[state])
 
 
 def _quota_failure(refusal: Refusal, message: str) -> error_details_pb2.QuotaFailure:

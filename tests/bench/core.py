@@ -75,9 +75,9 @@ def bot_match(seed: int) -> list[bytes]:
         turn_timer_seconds=30,
     )
     players = [by_player(str(uuid.UUID(bytes=chance.randbytes(16)))) for _ in range(wanted.seats)]
-    log.perform(players[0], OpenTable(wanted, chance.randbytes(32), 86_400))
+    log.perform(players[0], OpenTable(wanted, chance.randbytes(32), 86_400, 30))
     for number, actor in enumerate(players):
-        log.perform(actor, TakeSeat(f"Player {number}", None, chance.randbytes(16)))
+        log.perform(actor, TakeSeat(f"Player {number}"))
     while log.match.phase == PHASE_PLAYING:
         seat = chance.choice(seats_in(log.match.on_clock()))
         trump_card = log.match.trump_card

@@ -26,10 +26,12 @@ from domain.match.commands import (
     Leave,
     OpenTable,
     Play,
+    RevealSeed,
     TakeSeat,
     TimeOut,
     by_player,
 )
+from domain.match.deal import secret_hash
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.move_messages import attack, challenge, defend, pass_turn, take, transfer
@@ -46,6 +48,7 @@ LETTERS = "ABCDEF"
 MATCH_ID = uuid.UUID("8c5e3b1e-6f0a-4c53-9d0f-000000000001").bytes
 SERVER_SEED = bytes(range(32))
 IDLE_LIMIT_SECONDS = 86_400
+REVEAL_LIMIT_SECONDS = 30
 START_US = 1_790_000_000_000_000
 
 PASS = pass_turn()
@@ -251,16 +254,36 @@ def accepted(outcome: Outcome | Refusal) -> list[Event]:
 def opened(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
     """An open table with all seats free."""
     table = Table()
-    table.perform(sitting(0), OpenTable(wanted, server_seed, IDLE_LIMIT_SECONDS))
+    table.perform(
+        sitting(0), OpenTable(wanted, server_seed, IDLE_LIMIT_SECONDS, REVEAL_LIMIT_SECONDS)
+    )
     return table
 
 
 def full(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
-    """A table with all seats taken, dealt from its seeds."""
+    """A table with all seats taken and all secrets revealed, dealt from its seeds."""
+    table = promised(wanted, server_seed)
+    for seat in range(wanted.seats):
+        table.perform(sitting(seat), RevealSeed(secret_of(seat)))
+    return table
+
+
+def promised(wanted: Settings, server_seed: bytes = SERVER_SEED) -> Table:
+    """A table with all seats taken, whose players have to reveal their secrets."""
     table = opened(wanted, server_seed)
     for seat, letter in enumerate(LETTERS[: wanted.seats]):
-        table.perform(sitting(seat), TakeSeat(letter, client_seed=letter.encode()))
+        table.perform(sitting(seat), TakeSeat(letter, client_seed_hash=promise_of(seat)))
     return table
+
+
+def secret_of(seat: int) -> bytes:
+    """The secret of the player on a seat of `full` and `promised` tables."""
+    return LETTERS[seat].encode() * 32
+
+
+def promise_of(seat: int, match_id: bytes = MATCH_ID) -> bytes:
+    """The hash of `secret_of` a seat."""
+    return secret_hash(match_id, sitting(seat).player_id, secret_of(seat))
 
 
 def dealt(*hands: str, trump: str, stock: str = "", **wanted: Any) -> Table:

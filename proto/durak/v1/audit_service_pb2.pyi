@@ -183,6 +183,10 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
 
     More than 200 findings; the rest is omitted.
     """
+    FINDING_KIND_REVEAL: _FindingKind.ValueType  # 51
+    """A secret that was revealed too late, by somebody else or without its hash; or a deal without all promised secrets
+    (R3.6).
+    """
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """The kind of a finding."""
@@ -315,6 +319,10 @@ FINDING_KIND_TOO_MANY: FindingKind.ValueType  # 50
 """The audit.
 
 More than 200 findings; the rest is omitted.
+"""
+FINDING_KIND_REVEAL: FindingKind.ValueType  # 51
+"""A secret that was revealed too late, by somebody else or without its hash; or a deal without all promised secrets
+(R3.6).
 """
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 

@@ -297,6 +297,27 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
     another operator. PERMISSION_DENIED.
     """
+    ERROR_REASON_MATCH_NOT_REVEALING: _ErrorReason.ValueType  # 110
+    """The secrets for the shuffle.
+
+    Cause: no secrets are being revealed: a seat is still free, the cards are dealt, or the match is over, which it is
+    once the time to reveal is over (R3.6). Action: look at TableView.phase. FAILED_PRECONDITION.
+    """
+    ERROR_REASON_NO_SECRET_PROMISED: _ErrorReason.ValueType  # 111
+    """Cause: the caller sat down without a `client_seed_hash`, so there is nothing to reveal (R3.6). Action: none.
+    FAILED_PRECONDITION.
+    """
+    ERROR_REASON_SECRET_DOES_NOT_FIT: _ErrorReason.ValueType  # 112
+    """Cause: the secret does not have the hash that the caller promised for this match (R3.6). Action: send the secret
+    that belongs to the `client_seed_hash`. FAILED_PRECONDITION.
+    """
+    ERROR_REASON_ALREADY_REVEALED: _ErrorReason.ValueType  # 113
+    """Cause: the caller's secret is already revealed (R3.6). Action: none. FAILED_PRECONDITION."""
+    ERROR_REASON_SEATING_SUSPENDED: _ErrorReason.ValueType  # 114
+    """Cause: the caller prevented the deal at several tables in a short time, by not revealing a secret or by leaving
+    while secrets were being revealed (R3.6). Metadata `until`: a time as in RFC 3339. Detail RetryInfo. Action: take a
+    seat after that time. FAILED_PRECONDITION.
+    """
     ERROR_REASON_OPENING_COINS_LOCKED: _ErrorReason.ValueType  # 120
     """Abuse.
 
@@ -608,6 +629,27 @@ ERROR_REASON_CORRECTION_NOT_COVERED: ErrorReason.ValueType  # 107
 ERROR_REASON_OWN_RULING: ErrorReason.ValueType  # 108
 """Cause: the caller made this ruling, and nobody decides on the corrections of their own ruling. Action: leave it to
 another operator. PERMISSION_DENIED.
+"""
+ERROR_REASON_MATCH_NOT_REVEALING: ErrorReason.ValueType  # 110
+"""The secrets for the shuffle.
+
+Cause: no secrets are being revealed: a seat is still free, the cards are dealt, or the match is over, which it is
+once the time to reveal is over (R3.6). Action: look at TableView.phase. FAILED_PRECONDITION.
+"""
+ERROR_REASON_NO_SECRET_PROMISED: ErrorReason.ValueType  # 111
+"""Cause: the caller sat down without a `client_seed_hash`, so there is nothing to reveal (R3.6). Action: none.
+FAILED_PRECONDITION.
+"""
+ERROR_REASON_SECRET_DOES_NOT_FIT: ErrorReason.ValueType  # 112
+"""Cause: the secret does not have the hash that the caller promised for this match (R3.6). Action: send the secret
+that belongs to the `client_seed_hash`. FAILED_PRECONDITION.
+"""
+ERROR_REASON_ALREADY_REVEALED: ErrorReason.ValueType  # 113
+"""Cause: the caller's secret is already revealed (R3.6). Action: none. FAILED_PRECONDITION."""
+ERROR_REASON_SEATING_SUSPENDED: ErrorReason.ValueType  # 114
+"""Cause: the caller prevented the deal at several tables in a short time, by not revealing a secret or by leaving
+while secrets were being revealed (R3.6). Metadata `until`: a time as in RFC 3339. Detail RetryInfo. Action: take a
+seat after that time. FAILED_PRECONDITION.
 """
 ERROR_REASON_OPENING_COINS_LOCKED: ErrorReason.ValueType  # 120
 """Abuse.

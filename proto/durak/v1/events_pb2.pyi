@@ -169,6 +169,7 @@ class Event(_message.Message):
     TIMED_OUT_FIELD_NUMBER: _builtins.int
     LEFT_FIELD_NUMBER: _builtins.int
     FINISHED_FIELD_NUMBER: _builtins.int
+    SEED_REVEALED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def table_opened(self) -> Global___TableOpened:
         """Always version 1, and only there."""
@@ -179,7 +180,7 @@ class Event(_message.Message):
     def seat_vacated(self) -> Global___SeatVacated: ...
     @_builtins.property
     def dealt(self) -> Global___Dealt:
-        """Follows the `seat_taken` of the last free seat."""
+        """Follows the `seat_taken` of the last free seat, or the last `seed_revealed` if secrets were promised."""
 
     @_builtins.property
     def attacked(self) -> Global___Attacked: ...
@@ -215,6 +216,10 @@ class Event(_message.Message):
     def finished(self) -> Global___Finished:
         """Always the last event of a match."""
 
+    @_builtins.property
+    def seed_revealed(self) -> Global___SeedRevealed:
+        """A seat revealed the secret that it had promised."""
+
     def __init__(
         self,
         *,
@@ -235,12 +240,13 @@ class Event(_message.Message):
         timed_out: Global___TimedOut | None = ...,
         left: Global___Left | None = ...,
         finished: Global___Finished | None = ...,
+        seed_revealed: Global___SeedRevealed | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["attacked", b"attacked", "challenged", b"challenged", "dealt", b"dealt", "defended", b"defended", "discarded", b"discarded", "drew", b"drew", "finished", b"finished", "kind", b"kind", "left", b"left", "passed", b"passed", "seat_taken", b"seat_taken", "seat_vacated", b"seat_vacated", "table_opened", b"table_opened", "take_declared", b"take_declared", "timed_out", b"timed_out", "took", b"took", "transferred", b"transferred", "went_out", b"went_out"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["attacked", b"attacked", "challenged", b"challenged", "dealt", b"dealt", "defended", b"defended", "discarded", b"discarded", "drew", b"drew", "finished", b"finished", "kind", b"kind", "left", b"left", "passed", b"passed", "seat_taken", b"seat_taken", "seat_vacated", b"seat_vacated", "seed_revealed", b"seed_revealed", "table_opened", b"table_opened", "take_declared", b"take_declared", "timed_out", b"timed_out", "took", b"took", "transferred", b"transferred", "went_out", b"went_out"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attacked", b"attacked", "challenged", b"challenged", "dealt", b"dealt", "defended", b"defended", "discarded", b"discarded", "drew", b"drew", "finished", b"finished", "kind", b"kind", "left", b"left", "passed", b"passed", "seat_taken", b"seat_taken", "seat_vacated", b"seat_vacated", "table_opened", b"table_opened", "take_declared", b"take_declared", "timed_out", b"timed_out", "took", b"took", "transferred", b"transferred", "went_out", b"went_out"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attacked", b"attacked", "challenged", b"challenged", "dealt", b"dealt", "defended", b"defended", "discarded", b"discarded", "drew", b"drew", "finished", b"finished", "kind", b"kind", "left", b"left", "passed", b"passed", "seat_taken", b"seat_taken", "seat_vacated", b"seat_vacated", "seed_revealed", b"seed_revealed", "table_opened", b"table_opened", "take_declared", b"take_declared", "timed_out", b"timed_out", "took", b"took", "transferred", b"transferred", "went_out", b"went_out"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["table_opened", "seat_taken", "seat_vacated", "dealt", "attacked", "defended", "transferred", "passed", "take_declared", "took", "discarded", "drew", "went_out", "challenged", "timed_out", "left", "finished"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["table_opened", "seat_taken", "seat_vacated", "dealt", "attacked", "defended", "transferred", "passed", "take_declared", "took", "discarded", "drew", "went_out", "challenged", "timed_out", "left", "finished", "seed_revealed"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -260,6 +266,7 @@ class TableOpened(_message.Message):
     IDLE_LIMIT_SECONDS_FIELD_NUMBER: _builtins.int
     REMATCH_OF_FIELD_NUMBER: _builtins.int
     RESERVED_FOR_FIELD_NUMBER: _builtins.int
+    REVEAL_LIMIT_SECONDS_FIELD_NUMBER: _builtins.int
     rules_version: _builtins.str
     """The version of the rules, such as `1.0.0`. The match is played and audited under this version permanently."""
     owner_id: _builtins.str
@@ -278,6 +285,8 @@ class TableOpened(_message.Message):
     """
     rematch_of: _builtins.str
     """The match that this one repeats, a UUID. Empty if this is not a rematch."""
+    reveal_limit_seconds: _builtins.int
+    """Seconds in which the seats that promised a secret have to reveal it once the table is full (R3.6)."""
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
         """The complete settings, including what a preset locks."""
@@ -299,10 +308,11 @@ class TableOpened(_message.Message):
         idle_limit_seconds: _builtins.int = ...,
         rematch_of: _builtins.str = ...,
         reserved_for: _abc.Iterable[_builtins.str] | None = ...,
+        reveal_limit_seconds: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["idle_limit_seconds", b"idle_limit_seconds", "owner_id", b"owner_id", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "rules_version", b"rules_version", "server_seed", b"server_seed", "server_seed_hash", b"server_seed_hash", "settings", b"settings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["idle_limit_seconds", b"idle_limit_seconds", "owner_id", b"owner_id", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "reveal_limit_seconds", b"reveal_limit_seconds", "rules_version", b"rules_version", "server_seed", b"server_seed", "server_seed_hash", b"server_seed_hash", "settings", b"settings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -317,7 +327,7 @@ class SeatTaken(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
-    CLIENT_SEED_FIELD_NUMBER: _builtins.int
+    CLIENT_SEED_HASH_FIELD_NUMBER: _builtins.int
     BOT_LEVEL_FIELD_NUMBER: _builtins.int
     BOT_SEED_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
@@ -325,8 +335,10 @@ class SeatTaken(_message.Message):
     """The player. Empty for a bot."""
     display_name: _builtins.str
     """The player's name to show, from the `name` of their token. Empty for a bot."""
-    client_seed: _builtins.bytes
-    """The player's contribution to the shuffle, 0 to 64 bytes. Public immediately. Empty for a bot."""
+    client_seed_hash: _builtins.bytes
+    """The player's promise for the shuffle: the hash of a secret, 32 bytes (TakeSeatRequest.client_seed_hash). Public
+    immediately. Empty if the player promised no secret, and for a bot.
+    """
     bot_level: _settings_pb2.BotLevel.ValueType
     """The level of the bot. Unspecified for a player."""
     bot_seed: _builtins.int
@@ -339,13 +351,13 @@ class SeatTaken(_message.Message):
         seat: _builtins.int = ...,
         player_id: _builtins.str = ...,
         display_name: _builtins.str = ...,
-        client_seed: _builtins.bytes = ...,
+        client_seed_hash: _builtins.bytes = ...,
         bot_level: _settings_pb2.BotLevel.ValueType = ...,
         bot_seed: _builtins.int | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_bot_seed", b"_bot_seed", "bot_seed", b"bot_seed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot_seed", b"_bot_seed", "bot_level", b"bot_level", "bot_seed", b"bot_seed", "client_seed", b"client_seed", "display_name", b"display_name", "player_id", b"player_id", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot_seed", b"_bot_seed", "bot_level", b"bot_level", "bot_seed", b"bot_seed", "client_seed_hash", b"client_seed_hash", "display_name", b"display_name", "player_id", b"player_id", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__bot_seed: _TypeAlias = _typing.Literal["bot_seed"]  # noqa: Y015
     _WhichOneofArgType__bot_seed: _TypeAlias = _typing.Literal["_bot_seed", b"_bot_seed"]  # noqa: Y015
@@ -377,6 +389,32 @@ class SeatVacated(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SeatVacated: _TypeAlias = SeatVacated  # noqa: Y015
+
+@_typing.final
+class SeedRevealed(_message.Message):
+    """A seat revealed the secret that it had promised (R3.6). The last of these events is followed by `dealt`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    SECRET_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    secret: _builtins.bytes
+    """The secret (32 bytes). It fits the `client_seed_hash` of the seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        secret: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat", "secret", b"secret"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeedRevealed: _TypeAlias = SeedRevealed  # noqa: Y015
 
 @_typing.final
 class DealtHand(_message.Message):
@@ -829,6 +867,7 @@ class Finished(_message.Message):
     DURAK_FIELD_NUMBER: _builtins.int
     LEAVER_FIELD_NUMBER: _builtins.int
     SERVER_SEED_FIELD_NUMBER: _builtins.int
+    PREVENTED_BY_FIELD_NUMBER: _builtins.int
     outcome: Global___Outcome.ValueType
     durak: _builtins.int
     """The seat of the durak. Only set if the match was played out."""
@@ -842,6 +881,12 @@ class Finished(_message.Message):
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatResult]:
         """One entry for each seat that was taken, by seat."""
 
+    @_builtins.property
+    def prevented_by(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The seats that prevented the deal (R3.6): those that had not revealed their secret at the deadline, or the one that
+        left while secrets were being revealed. Only when cancelled; empty if the table was cancelled before it was full.
+        """
+
     def __init__(
         self,
         *,
@@ -850,10 +895,11 @@ class Finished(_message.Message):
         durak: _builtins.int | None = ...,
         leaver: _builtins.int | None = ...,
         server_seed: _builtins.bytes = ...,
+        prevented_by: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_durak", b"_durak", "_leaver", b"_leaver", "durak", b"durak", "leaver", b"leaver"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_durak", b"_durak", "_leaver", b"_leaver", "durak", b"durak", "leaver", b"leaver", "outcome", b"outcome", "results", b"results", "server_seed", b"server_seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_durak", b"_durak", "_leaver", b"_leaver", "durak", b"durak", "leaver", b"leaver", "outcome", b"outcome", "prevented_by", b"prevented_by", "results", b"results", "server_seed", b"server_seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__durak: _TypeAlias = _typing.Literal["durak"]  # noqa: Y015
     _WhichOneofArgType__durak: _TypeAlias = _typing.Literal["_durak", b"_durak"]  # noqa: Y015

@@ -81,6 +81,65 @@ REVIEW_VERDICT_UNDECIDED: ReviewVerdict.ValueType  # 3
 Global___ReviewVerdict: _TypeAlias = ReviewVerdict  # noqa: Y015
 
 @_typing.final
+class RevealSeedRequest(_message.Message):
+    """The request of RevealSeed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
+    SECRET_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    request_id: _builtins.str
+    """A new UUID."""
+    expected_version: _builtins.int
+    """See TakeSeatRequest.expected_version."""
+    secret: _builtins.bytes
+    """The secret (32 bytes). Its hash is the `client_seed_hash` of the caller's seat."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        expected_version: _builtins.int | None = ...,
+        secret: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "match_id", b"match_id", "request_id", b"request_id", "secret", b"secret"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
+    _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__expected_version) -> _WhichOneofReturnType__expected_version | None: ...
+
+Global___RevealSeedRequest: _TypeAlias = RevealSeedRequest  # noqa: Y015
+
+@_typing.final
+class RevealSeedResponse(_message.Message):
+    """The reply of RevealSeed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VIEW_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def view(self) -> _table_pb2.TableView:
+        """The caller's view after the command."""
+
+    def __init__(
+        self,
+        *,
+        view: _table_pb2.TableView | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevealSeedResponse: _TypeAlias = RevealSeedResponse  # noqa: Y015
+
+@_typing.final
 class RemovePlayerRequest(_message.Message):
     """The request of RemovePlayer."""
 
@@ -205,7 +264,7 @@ class TakeSeatRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
-    CLIENT_SEED_FIELD_NUMBER: _builtins.int
+    CLIENT_SEED_HASH_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     request_id: _builtins.str
     """A new UUID."""
@@ -215,9 +274,11 @@ class TakeSeatRequest(_message.Message):
     """
     seat: _builtins.int
     """The seat wanted. Not set: the free seat with the lowest number; at a rematch, the caller's own seat."""
-    client_seed: _builtins.bytes
-    """The player's contribution to the shuffle, 0 to 64 bytes. Public immediately. Choose it at random: then nobody else,
-    including the server, can have chosen the deck.
+    client_seed_hash: _builtins.bytes
+    """The player's promise for the shuffle, public at once; empty: no promise. SHA-256("durak.v1.seed" || match id, 16
+    bytes || length of the player id, 1 byte || player id || secret, 32 bytes). Draw the secret at random, keep it, and
+    reveal it with RevealSeed when the phase is PHASE_REVEALING. Then nobody can have chosen the deck, not even the
+    server together with all other players.
     """
     def __init__(
         self,
@@ -226,11 +287,11 @@ class TakeSeatRequest(_message.Message):
         request_id: _builtins.str = ...,
         expected_version: _builtins.int | None = ...,
         seat: _builtins.int | None = ...,
-        client_seed: _builtins.bytes = ...,
+        client_seed_hash: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_seat", b"_seat", "expected_version", b"expected_version", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_seat", b"_seat", "client_seed", b"client_seed", "expected_version", b"expected_version", "match_id", b"match_id", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_seat", b"_seat", "client_seed_hash", b"client_seed_hash", "expected_version", b"expected_version", "match_id", b"match_id", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
     _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
@@ -882,23 +943,25 @@ class RematchRequest(_message.Message):
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
-    CLIENT_SEED_FIELD_NUMBER: _builtins.int
+    CLIENT_SEED_HASH_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match to repeat, a UUID. It must be over."""
     request_id: _builtins.str
     """A new UUID."""
-    client_seed: _builtins.bytes
-    """The player's contribution to the new shuffle. See TakeSeatRequest.client_seed."""
+    client_seed_hash: _builtins.bytes
+    """The player's promise for the new shuffle, as in TakeSeatRequest; empty: no promise. It contains the id of the new
+    match: a UUID of version 8 whose 122 free bits are the first of SHA-256("durak.v1.rematch" || match id, 16 bytes).
+    """
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
         request_id: _builtins.str = ...,
-        client_seed: _builtins.bytes = ...,
+        client_seed_hash: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_seed", b"client_seed", "match_id", b"match_id", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_seed_hash", b"client_seed_hash", "match_id", b"match_id", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1046,6 +1109,7 @@ class PlaySessionRequest(_message.Message):
     REMATCH_FIELD_NUMBER: _builtins.int
     WATCH_FIELD_NUMBER: _builtins.int
     UNWATCH_FIELD_NUMBER: _builtins.int
+    REVEAL_SEED_FIELD_NUMBER: _builtins.int
     REMOVE_PLAYER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def open_table(self) -> Global___OpenTableRequest: ...
@@ -1066,6 +1130,8 @@ class PlaySessionRequest(_message.Message):
     @_builtins.property
     def unwatch(self) -> Global___SessionUnwatch: ...
     @_builtins.property
+    def reveal_seed(self) -> Global___RevealSeedRequest: ...
+    @_builtins.property
     def remove_player(self) -> Global___RemovePlayerRequest: ...
     def __init__(
         self,
@@ -1079,13 +1145,14 @@ class PlaySessionRequest(_message.Message):
         rematch: Global___RematchRequest | None = ...,
         watch: Global___SessionWatch | None = ...,
         unwatch: Global___SessionUnwatch | None = ...,
+        reveal_seed: Global___RevealSeedRequest | None = ...,
         remove_player: Global___RemovePlayerRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "remove_player", b"remove_player", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "remove_player", b"remove_player", "reveal_seed", b"reveal_seed", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "remove_player", b"remove_player", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "remove_player", b"remove_player", "reveal_seed", b"reveal_seed", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["open_table", "take_seat", "seat_bot", "leave_match", "cancel_table", "play", "rematch", "watch", "unwatch", "remove_player"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["open_table", "take_seat", "seat_bot", "leave_match", "cancel_table", "play", "rematch", "watch", "unwatch", "reveal_seed", "remove_player"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 

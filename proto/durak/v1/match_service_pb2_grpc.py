@@ -113,6 +113,11 @@ class MatchServiceStub(object):
                 request_serializer=durak_dot_v1_dot_match__service__pb2.PlaySessionRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_match__service__pb2.PlaySessionResponse.FromString,
                 _registered_method=True)
+        self.RevealSeed = channel.unary_unary(
+                '/durak.v1.MatchService/RevealSeed',
+                request_serializer=durak_dot_v1_dot_match__service__pb2.RevealSeedRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_match__service__pb2.RevealSeedResponse.FromString,
+                _registered_method=True)
         self.RemovePlayer = channel.unary_unary(
                 '/durak.v1.MatchService/RemovePlayer',
                 request_serializer=durak_dot_v1_dot_match__service__pb2.RemovePlayerRequest.SerializeToString,
@@ -254,6 +259,18 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RevealSeed(self, request, context):
+        """Reveals the secret that the caller promised with `client_seed_hash` (R3.6). Call it once, while the phase is
+        PHASE_REVEALING; the last reveal deals the cards. TableView.on_clock lists the seats that have to reveal, and
+        `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes come
+        back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of all
+        seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
+        MATCH_NOT_REVEALING, NO_SECRET_PROMISED, SECRET_DOES_NOT_FIT, ALREADY_REVEALED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def RemovePlayer(self, request, context):
         """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake is
         refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay with
@@ -325,6 +342,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.PlaySession,
                     request_deserializer=durak_dot_v1_dot_match__service__pb2.PlaySessionRequest.FromString,
                     response_serializer=durak_dot_v1_dot_match__service__pb2.PlaySessionResponse.SerializeToString,
+            ),
+            'RevealSeed': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevealSeed,
+                    request_deserializer=durak_dot_v1_dot_match__service__pb2.RevealSeedRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_match__service__pb2.RevealSeedResponse.SerializeToString,
             ),
             'RemovePlayer': grpc.unary_unary_rpc_method_handler(
                     servicer.RemovePlayer,
@@ -675,6 +697,33 @@ class MatchService(object):
             '/durak.v1.MatchService/PlaySession',
             durak_dot_v1_dot_match__service__pb2.PlaySessionRequest.SerializeToString,
             durak_dot_v1_dot_match__service__pb2.PlaySessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevealSeed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/durak.v1.MatchService/RevealSeed',
+            durak_dot_v1_dot_match__service__pb2.RevealSeedRequest.SerializeToString,
+            durak_dot_v1_dot_match__service__pb2.RevealSeedResponse.FromString,
             options,
             channel_credentials,
             insecure,

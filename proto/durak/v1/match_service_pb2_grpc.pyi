@@ -121,6 +121,14 @@ class MatchServiceStub:
     both cases: open a new session, repeat the unanswered commands unchanged, and watch again from the last versions
     received. Refused: TOO_MANY_WATCHES.
     """
+    RevealSeed: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RevealSeedRequest, _match_service_pb2.RevealSeedResponse]
+    """Reveals the secret that the caller promised with `client_seed_hash` (R3.6). Call it once, while the phase is
+    PHASE_REVEALING; the last reveal deals the cards. TableView.on_clock lists the seats that have to reveal, and
+    `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes come
+    back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of all
+    seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
+    MATCH_NOT_REVEALING, NO_SECRET_PROMISED, SECRET_DOES_NOT_FIT, ALREADY_REVEALED.
+    """
     RemovePlayer: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RemovePlayerRequest, _match_service_pb2.RemovePlayerResponse]
     """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake is
     refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay with
@@ -281,6 +289,20 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         with DRAINING or TOKEN_EXPIRED. If the stream ends with an error that has no ErrorInfo, the connection broke. In
         both cases: open a new session, repeat the unanswered commands unchanged, and watch again from the last versions
         received. Refused: TOO_MANY_WATCHES.
+        """
+
+    @_abc_1.abstractmethod
+    def RevealSeed(
+        self,
+        request: _match_service_pb2.RevealSeedRequest,
+        context: _aio.ServicerContext[_match_service_pb2.RevealSeedRequest, _abc.Awaitable[_match_service_pb2.RevealSeedResponse]],
+    ) -> _abc.Awaitable[_match_service_pb2.RevealSeedResponse]:
+        """Reveals the secret that the caller promised with `client_seed_hash` (R3.6). Call it once, while the phase is
+        PHASE_REVEALING; the last reveal deals the cards. TableView.on_clock lists the seats that have to reveal, and
+        `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes come
+        back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of all
+        seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
+        MATCH_NOT_REVEALING, NO_SECRET_PROMISED, SECRET_DOES_NOT_FIT, ALREADY_REVEALED.
         """
 
     @_abc_1.abstractmethod

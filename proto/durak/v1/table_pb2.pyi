@@ -37,6 +37,10 @@ class _PhaseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Phase.ValueType
     """The cards are dealt, and the match is in play."""
     PHASE_ENDED: _Phase.ValueType  # 3
     """The match is over. Nothing changes any more."""
+    PHASE_REVEALING: _Phase.ValueType  # 4
+    """All seats are taken, and the seats that promised a secret have to reveal it (R3.6). The cards are dealt after
+    that.
+    """
 
 class Phase(_Phase, metaclass=_PhaseEnumTypeWrapper):
     """The phase of a match."""
@@ -49,6 +53,10 @@ PHASE_PLAYING: Phase.ValueType  # 2
 """The cards are dealt, and the match is in play."""
 PHASE_ENDED: Phase.ValueType  # 3
 """The match is over. Nothing changes any more."""
+PHASE_REVEALING: Phase.ValueType  # 4
+"""All seats are taken, and the seats that promised a secret have to reveal it (R3.6). The cards are dealt after
+that.
+"""
 Global___Phase: _TypeAlias = Phase  # noqa: Y015
 
 class _EndgameResult:
@@ -409,11 +417,12 @@ class SeatView(_message.Message):
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     BOT_LEVEL_FIELD_NUMBER: _builtins.int
-    CLIENT_SEED_FIELD_NUMBER: _builtins.int
+    CLIENT_SEED_HASH_FIELD_NUMBER: _builtins.int
     CARD_COUNT_FIELD_NUMBER: _builtins.int
     PASSED_FIELD_NUMBER: _builtins.int
     PLACE_FIELD_NUMBER: _builtins.int
     TIMEOUTS_IN_A_ROW_FIELD_NUMBER: _builtins.int
+    CLIENT_SECRET_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The number of the seat, clockwise from 0."""
     taken: _builtins.bool
@@ -424,8 +433,10 @@ class SeatView(_message.Message):
     """The player's name to show. Empty for a bot."""
     bot_level: _settings_pb2.BotLevel.ValueType
     """The level of the bot. Unspecified for a player."""
-    client_seed: _builtins.bytes
-    """The player's contribution to the shuffle, 0 to 64 bytes. Empty for a bot."""
+    client_seed_hash: _builtins.bytes
+    """The player's promise for the shuffle: the hash of a secret, 32 bytes. Empty if the player promised no secret, and for
+    a bot.
+    """
     card_count: _builtins.int
     """The number of cards in the hand. 0 before the deal."""
     passed: _builtins.bool
@@ -438,6 +449,8 @@ class SeatView(_message.Message):
     """How many times in a row the seat's time ran out. The third time counts as leaving (R10.3). The next action of the
     player resets it to 0; an action that the server takes for the seat does not.
     """
+    client_secret: _builtins.bytes
+    """The secret (32 bytes), from its `seed_revealed` on; empty before."""
     def __init__(
         self,
         *,
@@ -446,15 +459,16 @@ class SeatView(_message.Message):
         player_id: _builtins.str = ...,
         display_name: _builtins.str = ...,
         bot_level: _settings_pb2.BotLevel.ValueType = ...,
-        client_seed: _builtins.bytes = ...,
+        client_seed_hash: _builtins.bytes = ...,
         card_count: _builtins.int = ...,
         passed: _builtins.bool = ...,
         place: _builtins.int | None = ...,
         timeouts_in_a_row: _builtins.int = ...,
+        client_secret: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_place", b"_place", "place", b"place"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_place", b"_place", "bot_level", b"bot_level", "card_count", b"card_count", "client_seed", b"client_seed", "display_name", b"display_name", "passed", b"passed", "place", b"place", "player_id", b"player_id", "seat", b"seat", "taken", b"taken", "timeouts_in_a_row", b"timeouts_in_a_row"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_place", b"_place", "bot_level", b"bot_level", "card_count", b"card_count", "client_secret", b"client_secret", "client_seed_hash", b"client_seed_hash", "display_name", b"display_name", "passed", b"passed", "place", b"place", "player_id", b"player_id", "seat", b"seat", "taken", b"taken", "timeouts_in_a_row", b"timeouts_in_a_row"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__place: _TypeAlias = _typing.Literal["place"]  # noqa: Y015
     _WhichOneofArgType__place: _TypeAlias = _typing.Literal["_place", b"_place"]  # noqa: Y015

@@ -13,8 +13,10 @@ from service.cli.client import Client
 from service.cli.coins import balance_line
 from service.cli.connection import OPTION_NAMES, OPTIONS, Connection, make_connection
 from service.cli.options import LEVELS, TABLE, table_settings, with_options
+from service.cli.play.fair_deal import FairDeal
 from service.cli.play.game import Game
 from service.cli.play.next_steps import NextSteps
+from service.cli.play.promises import PromiseFolder
 from service.cli.play.tables import Plan, open_tables, sit_down
 from service.cli.terminal import Terminal, new_console, print_fields
 from service.render.texts import player_name, settings_line, translator
@@ -128,8 +130,10 @@ async def _play(
         terminal.print(translate(key), style="dim")
 
     async with connection.interactive_client(report) as client:
-        match_id = await sit_down(client, plan)
-        game = Game(client, match_id, terminal, translate)
+        folder = PromiseFolder(connection.data_dir)
+        deal = FairDeal(client, folder, connection.player_id)
+        match_id = await sit_down(client, plan, deal)
+        game = Game(client, match_id, deal, terminal, translate)
         try:
             has_ended = await game.play()
         except asyncio.CancelledError:  # Ctrl-C
@@ -141,6 +145,8 @@ async def _play(
             return
         if not game.has_left_seat and not game.view.HasField("your_seat"):
             return
+        if has_ended and (checked := deal.check(match_id, game.events)):
+            terminal.print(translate(checked.key, **checked.variables), style=checked.style)
         if coins := await _balance(client, game.view, translate):
             terminal.print(coins, style="dim")
         if has_ended:

@@ -4,7 +4,7 @@ import time
 from datetime import UTC
 
 from durak.v1.events_pb2 import Event
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_WAITING, TableView
+from durak.v1.table_pb2 import PHASE_ENDED, PHASE_REVEALING, PHASE_WAITING, TableView
 from service.cli.play.menu import Menu, MenuHistory
 from service.cli.terminal import Terminal
 from service.render.cards import format_hand
@@ -67,6 +67,9 @@ class Display:
         self._last_menu = menu
         if view.phase == PHASE_WAITING:
             self._invite(view)
+        elif view.phase == PHASE_REVEALING:
+            names = seat_names(view.seats, self._translate)
+            self.message("turn-reveal", "dim", players=names.join(view.on_clock))
         elif not menu.choices:
             names = seat_names(view.seats, self._translate)
             self.message("turn-others", "dim", players=names.join(view.on_clock))

@@ -3,28 +3,51 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.message import Message
 
 from durak.v1 import match_service_pb2 as api
-from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_WAITING, Move, TableView
+from durak.v1.events_pb2 import Event
+from durak.v1.table_pb2 import (
+    PHASE_ENDED,
+    PHASE_PLAYING,
+    PHASE_REVEALING,
+    PHASE_WAITING,
+    Move,
+    TableView,
+)
 from service.cli.client import CallRefused, Client, new_request_id
 from service.cli.play.display import Display
+from service.cli.play.fair_deal import FairDeal
 from service.cli.play.menu import Menu
 from service.cli.terminal import Answer, Terminal
 from service.render.moves import InvalidAnswer, Keyword, parse_answer, parse_number
 from service.text.localisation import Translate
+
+_BEFORE_DEAL: Final = (PHASE_WAITING, PHASE_REVEALING)
+_LEAVE_QUESTIONS: Final = {
+    PHASE_WAITING: "answer-leave-rematch",
+    PHASE_REVEALING: "answer-leave-revealing",
+}
 
 
 class Game:
     """One match with one player or spectator at the terminal."""
 
     def __init__(
-        self, client: Client, match_id: str, terminal: Terminal, translate: Translate
+        self,
+        client: Client,
+        match_id: str,
+        deal: FairDeal,
+        terminal: Terminal,
+        translate: Translate,
     ) -> None:
         self._client = client
         self._match_id = match_id
+        self._deal = deal
+        self.events: list[Event] = []
+        """All events of the match, from the first on."""
         self._terminal = terminal
         self._display = Display(terminal, translate)
         self._view = TableView()
@@ -68,16 +91,20 @@ class Game:
             async for message in messages:
                 if message.HasField("event"):
                     # Events before the first view are past; the view shows their result.
+                    self.events.append(message.event.event)
                     self._display.event(message.event.event, silent=not self._is_caught_up)
                 elif message.HasField("view"):
                     self._on_view(message.view)
+                    if trouble := await self._deal.reveal(message.view):
+                        self._display.message(trouble.key, trouble.style, **trouble.variables)
 
     def _on_view(self, view: TableView) -> None:
-        was_dealt = self._view.phase == PHASE_WAITING and view.phase == PHASE_PLAYING
+        was_dealt = self._view.phase in _BEFORE_DEAL and view.phase == PHASE_PLAYING
         self._view = view
         self._view_changed.set()
         self._is_leave_confirmed = False
-        show_table = not self._is_caught_up or was_dealt
+        is_new = not self._is_caught_up or was_dealt
+        show_table = is_new and view.phase != PHASE_REVEALING  # the deal follows in a moment
         if show_table:
             self._display.table(view)
         if not self._is_caught_up:
@@ -155,8 +182,7 @@ class Game:
                 show.message("answer-watching")
             case Keyword.LEAVE:
                 self._is_leave_confirmed = True
-                is_waiting = self._view.phase == PHASE_WAITING
-                show.message("answer-leave-rematch" if is_waiting else "answer-leave")
+                show.message(_LEAVE_QUESTIONS.get(self._view.phase, "answer-leave"))
             case Move():
                 await self._play(meaning, is_numbered=is_numbered)
 

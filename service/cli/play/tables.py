@@ -1,6 +1,5 @@
 """Finding, opening and joining a table before `durak play` shows it."""
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -10,8 +9,7 @@ from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import PHASE_WAITING
 from service.cli.client import CallRefused, Client, new_request_id
 from service.cli.exits import CommandError
-
-_SEED_BYTES = 16
+from service.cli.play.fair_deal import FairDeal
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +35,19 @@ async def open_tables(client: Client) -> Sequence[api.MatchSummary]:
     return [match for match in waiting if not match.reserved_for]
 
 
-async def sit_down(client: Client, plan: Plan) -> str:
+async def sit_down(client: Client, plan: Plan, deal: FairDeal) -> str:
     """Take a seat as planned, and return the match id.
 
     A match that has begun without the caller is only watched. Raises CommandError, CallRefused or
     ServerUnreachable.
     """
     if plan.match_id is not None:
-        return await _return_to(client, str(plan.match_id))
+        return await _return_to(client, str(plan.match_id), deal)
     if plan.rematch_of is not None:
         request = api.RematchRequest(
             match_id=str(plan.rematch_of),
             request_id=new_request_id(),
-            client_seed=secrets.token_bytes(_SEED_BYTES),
+            client_seed_hash=deal.promise_rematch(str(plan.rematch_of)),
         )
         return (await client.call(client.stub.Rematch, request)).view.match_id
     if plan.join:
@@ -57,25 +55,25 @@ async def sit_down(client: Client, plan: Plan) -> str:
         tables = [one for one in await open_tables(client) if one.settings.stake_coins <= stake]
         if not tables:
             raise CommandError("no table has a free seat: open one with `durak play`")
-        return await _return_to(client, tables[0].match_id)
-    return await _open_table(client, plan)
+        return await _return_to(client, tables[0].match_id, deal)
+    return await _open_table(client, plan, deal)
 
 
-async def _return_to(client: Client, match_id: str) -> str:
+async def _return_to(client: Client, match_id: str, deal: FairDeal) -> str:
     request = api.GetMatchRequest(match_id=match_id)
     view = (await client.call(client.stub.GetMatch, request, retry=False)).view
     if view.phase == PHASE_WAITING and not view.HasField("your_seat"):
-        await _take_seat(client, match_id)
+        await _take_seat(client, match_id, deal)
     return match_id
 
 
-async def _open_table(client: Client, plan: Plan) -> str:
+async def _open_table(client: Client, plan: Plan, deal: FairDeal) -> str:
     request = api.OpenTableRequest(
         request_id=new_request_id(), settings=plan.settings, start_series=plan.starts_series
     )
     view = (await client.call(client.stub.OpenTable, request, retry=False)).view
     try:
-        await _take_seat(client, view.match_id)
+        await _take_seat(client, view.match_id, deal)
     except CallRefused:  # for example for want of coins: do not leave an empty table behind
         closing = api.CancelTableRequest(match_id=view.match_id, request_id=new_request_id())
         await client.call(client.stub.CancelTable, closing)
@@ -91,11 +89,11 @@ async def _open_table(client: Client, plan: Plan) -> str:
     return view.match_id
 
 
-async def _take_seat(client: Client, match_id: str) -> None:
-    """Take a seat with a seed for the shuffle, so that nobody else alone chooses the deck."""
+async def _take_seat(client: Client, match_id: str, deal: FairDeal) -> None:
+    """Take a seat and promise a secret for the shuffle, so that nobody can choose the deck."""
     request = api.TakeSeatRequest(
         match_id=match_id,
         request_id=new_request_id(),
-        client_seed=secrets.token_bytes(_SEED_BYTES),
+        client_seed_hash=deal.promise(match_id),
     )
     await client.call(client.stub.TakeSeat, request)

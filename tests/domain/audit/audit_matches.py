@@ -20,12 +20,14 @@ from domain.match.commands import (
     Play,
     Rematch,
     RemovePlayer,
+    RevealSeed,
     SeatBot,
     TakeSeat,
     TimeOut,
     by_bot,
     by_player,
 )
+from domain.match.deal import secret_hash
 from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.moves import legal_moves
@@ -38,7 +40,8 @@ from durak.v1.events_pb2 import (
 )
 from durak.v1.settings_pb2 import BotLevel, Settings
 from durak.v1.table_pb2 import (
-    PHASE_PLAYING,
+    PHASE_ENDED,
+    PHASE_REVEALING,
     PHASE_WAITING,
     AttackMove,
     ChallengeMove,
@@ -62,6 +65,7 @@ EVENTS_MAX = 4_000
 PASS = Move()
 getattr(PASS, "pass").SetInParent()
 IDLE_LIMIT_SECONDS = 86_400
+REVEAL_LIMIT_SECONDS = 30
 
 
 @dataclass
@@ -71,6 +75,7 @@ class PlayedMatch:
     match_id: bytes
     records: list[Record] = field(default_factory=list)
     now_us: int = START_US
+    secrets: dict[str, bytes] = field(default_factory=dict)
     match: Match = field(init=False)
 
     def __post_init__(self) -> None:
@@ -200,6 +205,7 @@ def random_match(seed: int, **wanted: int) -> PlayedMatch:
         start_series=random.random() < 0.3,
         server_seed=random.randbytes(32),
         idle_limit_seconds=IDLE_LIMIT_SECONDS,
+        reveal_limit_seconds=REVEAL_LIMIT_SECONDS,
     )
     played.by_player(OWNER, opening)
     play_on(played, random)
@@ -219,7 +225,15 @@ def opened_again(old: PlayedMatch, random: Random) -> PlayedMatch:
     played = PlayedMatch(random.randbytes(16), now_us=old.now_us)
     players = [seat for seat in old.match.table.seats if seat is not None and not seat.is_bot]
     caller_id = random.choice(players).player_id
-    rematch = Rematch(old.match, "Name", b"", random.randbytes(32), IDLE_LIMIT_SECONDS)
+    secret = played.secrets[caller_id] = _secret(random)
+    rematch = Rematch(
+        old.match,
+        "Name",
+        _promise(played, caller_id, secret),
+        random.randbytes(32),
+        IDLE_LIMIT_SECONDS,
+        REVEAL_LIMIT_SECONDS,
+    )
     played.by_player(caller_id, rematch)
     return played
 
@@ -229,10 +243,12 @@ def play_on(played: PlayedMatch, random: Random) -> None:
     wildness = random.choice((0.0, 0.02, 0.2))
     meekness = random.choice((0.0, 0.1, 0.3, 0.97))
     match = played.match
-    while match.phase in (PHASE_WAITING, PHASE_PLAYING):
+    while match.phase != PHASE_ENDED:
         played.now_us += random.choice((0, 1, 400_000, 3_000_000))
         if match.phase == PHASE_WAITING:
             _sit_down(played, random)
+        elif match.phase == PHASE_REVEALING:
+            _reveal(played, random)
         elif random.random() < 0.3 * wildness:
             _let_time_pass(played, random)
         elif random.random() < 0.02 * wildness or len(played.records) > EVENTS_MAX:
@@ -277,15 +293,53 @@ def _sit_down(played: PlayedMatch, random: Random) -> None:
             played.by_player(table.owner_id, SeatBot(level))
     else:
         player_id = f"player-{random.randrange(8)}"
-        client_seed = random.randbytes(random.choice((0, 0, 5, 64)))
-        played.by_player(player_id, TakeSeat("Name", None, client_seed))
+        secret = _secret(random)
+        promise = _promise(played, player_id, secret)
+        if played.by_player(player_id, TakeSeat("Name", None, promise)):
+            played.secrets[player_id] = secret
+
+
+def _secret(random: Random) -> bytes:
+    """A new secret, or none."""
+    return b"" if random.random() < 0.4 else random.randbytes(32)
+
+
+def _promise(played: PlayedMatch, player_id: str, secret: bytes) -> bytes:
+    return secret_hash(played.match_id, player_id, secret) if secret else b""
+
+
+def _reveal(played: PlayedMatch, random: Random) -> None:
+    """Reveal a secret. Seldom one that is wrong, too late, or by a player who leaves."""
+    match, chance = played.match, random.random()
+    player_id = _player_on(played, random.choice(match.table.to_reveal))
+    if chance < 0.02:
+        _leave(
+            played,
+            random.choice([s for s in range(len(match.table.seats)) if not _is_bot(played, s)]),
+        )
+    elif chance < 0.05:
+        deadline_us = match.deadline_us()
+        assert deadline_us is not None
+        played.now_us = deadline_us
+        assert played.by_clock()
+    elif chance < 0.1:
+        assert not played.by_player(player_id, RevealSeed(random.randbytes(32)))
+    else:
+        assert played.by_player(player_id, RevealSeed(played.secrets[player_id]))
+
+
+def _player_on(played: PlayedMatch, number: int) -> str:
+    seat = played.match.table.seats[number]
+    assert seat is not None
+    return seat.player_id
 
 
 def _let_time_pass(played: PlayedMatch, random: Random) -> None:
-    deadline_us = played.match.deadline_us()
-    assert deadline_us is not None
-    played.now_us = max(played.now_us, deadline_us + random.choice((-1, 0, 1, 1_000_000)))
     for _ in range(random.randint(1, 4)):
+        deadline_us = played.match.deadline_us()
+        if deadline_us is None:
+            break
+        played.now_us = max(played.now_us, deadline_us + random.choice((-1, 0, 1, 1_000_000)))
         if not played.by_clock():
             break
 

@@ -16,6 +16,7 @@ from domain.audit import AuditReport, Kind, Severity, audit
 from domain.audit.transcript import Outcome, verify
 from domain.match.commands import CancelTable, by_player
 from domain.match.decide import decide
+from durak.v1.events_pb2 import ACTOR_KIND_CLOCK
 from durak.v1.events_pb2 import Outcome as Ending
 from tests.domain.audit.audit_matches import PlayedMatch, opened_again, random_match, random_rematch
 from tests.domain.audit.audit_transcripts import PUBLIC_KEY, transcript_of
@@ -81,6 +82,9 @@ def test_the_honest_matches_cover_every_kind_of_event_and_outcome() -> None:
         for record in played.records:
             seen[str(record.event.WhichOneof("kind"))] += 1
             seen["removed"] += record.event.seat_vacated.removed
+            if record.event.finished.prevented_by:
+                is_late = record.actor_kind == ACTOR_KIND_CLOCK
+                seen["not revealed in time" if is_late else "left before the deal"] += 1
             if record.event.HasField("left"):
                 seen[f"left {record.event.left.reason}"] += 1
     wanted = {
@@ -97,6 +101,7 @@ def test_the_honest_matches_cover_every_kind_of_event_and_outcome() -> None:
             "left 2",
             "left 3",
         ),
+        *("seed_revealed", "not revealed in time", "left before the deal"),
     }
     assert {name for name in wanted if not seen[name]} == set()
 

@@ -23,7 +23,7 @@ def with_a_removal() -> PlayedMatch:
     The records: opened, the owner's seat, Bob's seat, the removal, Carl's seat.
     """
     played = PlayedMatch(MATCH_ID)
-    opening = OpenTable(settings(seats=3, stake_coins=10), bytes(32), IDLE_LIMIT_SECONDS)
+    opening = OpenTable(settings(seats=3, stake_coins=10), bytes(32), IDLE_LIMIT_SECONDS, 30)
     assert played.by_player(OWNER, opening)
     assert played.by_player(OWNER, TakeSeat("Name"))
     assert played.by_player("bob", TakeSeat("Bob"))

@@ -36,6 +36,7 @@ UNPROVABLE = {
     "request_id",
     "trace_id",
     "event.table_opened.idle_limit_seconds",
+    "event.table_opened.reveal_limit_seconds",  # if all secrets were revealed in time
     "event.table_opened.owner_id",
     "event.table_opened.settings.draw_allowed",  # if no event depended on it
     "event.table_opened.settings.five_card_opening",

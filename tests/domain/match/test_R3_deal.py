@@ -142,7 +142,7 @@ def test_R13_1_nobody_is_removed_from_a_rematch() -> None:
     old = full(settings())
     old.play("A: leave")
     table = Table()
-    attempt(table, BOB, Rematch(old.match, "B", b"", SERVER_SEED, idle_limit_seconds=60))
+    attempt(table, BOB, Rematch(old.match, "B", b"", SERVER_SEED, 60, 30))
     assert attempt(table, ANN, RemovePlayer("player-B")) == "SEAT_RESERVED R13.1"
 
 
@@ -161,7 +161,7 @@ def test_R3_0_the_owner_can_cancel_until_the_deal() -> None:
 def test_R3_0_R13_1_a_rematch_waits_for_all_its_players_and_each_can_cancel_it() -> None:
     old = full(settings())
     old.play("A: leave")
-    rematch = Rematch(old.match, "B", b"", SERVER_SEED, idle_limit_seconds=60)
+    rematch = Rematch(old.match, "B", b"", SERVER_SEED, 60, 30)
     for closer in (ANN, BOB):
         table = Table()
         assert attempt(table, BOB, rematch) == "table_opened seat_taken"

@@ -37,6 +37,7 @@ from tests.domain.tables import (
     IDLE_LIMIT_SECONDS,
     MATCH_ID,
     PASS,
+    REVEAL_LIMIT_SECONDS,
     SERVER_SEED,
     TAKE,
     Table,
@@ -52,7 +53,7 @@ from tests.domain.tables import settings as table_settings
 EASY = BotLevel.BOT_LEVEL_EASY
 OTHER_ID = bytes(range(16))
 STRANGER = by_player("a stranger")
-OPENING = OpenTable(table_settings(), SERVER_SEED, IDLE_LIMIT_SECONDS)
+OPENING = OpenTable(table_settings(), SERVER_SEED, IDLE_LIMIT_SECONDS, REVEAL_LIMIT_SECONDS)
 
 
 def against_bot() -> Table:
@@ -65,7 +66,7 @@ def against_bot() -> Table:
 
 
 def rematch(old: Table) -> Rematch:
-    return Rematch(old.match, "A", b"", SERVER_SEED, IDLE_LIMIT_SECONDS)
+    return Rematch(old.match, "A", b"", SERVER_SEED, IDLE_LIMIT_SECONDS, REVEAL_LIMIT_SECONDS)
 
 
 def without_table(match: Match) -> dict[str, object]:
@@ -159,7 +160,7 @@ def test_R13_1_a_rematch_is_refused_to_others_and_before_the_end() -> None:
 @pytest.mark.parametrize(
     ("actor", "command"),
     [
-        (sitting(0), TakeSeat("A", client_seed=b"seed")),
+        (sitting(0), TakeSeat("A", client_seed_hash=bytes(32))),
         (sitting(0), SeatBot(EASY)),
         (sitting(0), CancelTable()),
         (CLOCK, TimeOut(2**60)),

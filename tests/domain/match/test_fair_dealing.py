@@ -7,11 +7,11 @@ import struct
 import pytest
 
 from domain.cards import card_name
-from domain.match.deal import UniformNumbers, deal, deal_key, seed_hash, shuffle
+from domain.match.deal import UniformNumbers, deal, deal_key, secret_hash, seed_hash, shuffle
 from tests.domain.tables import MATCH_ID, full, names, settings
 
 SEED = bytes(range(32))
-CLIENT_SEEDS = [b"", b"lucky", b"\xff" * 64]
+SECRETS = [b"", bytes(range(32, 64)), b"\xff" * 32]
 
 
 def hmac_sha256(key: bytes, message: bytes) -> bytes:
@@ -43,16 +43,33 @@ def test_the_commitment_is_the_sha256_of_the_seed() -> None:
 
 def test_the_deal_key_matches_openssl() -> None:
     # openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f over
-    # "durak.v1.deal", 16 bytes 00 … 0f, then 00, 05 "lucky", 40 and 64 bytes ff
-    message = b"durak.v1.deal" + bytes(range(16)) + b"\x00" + b"\x05lucky" + b"\x40" + b"\xff" * 64
-    expected = "52ac3278e287358df0719804dadde08b69883a467d5acdd9e2f38eeb811b9d8c"
+    # "durak.v1.deal2", 16 bytes 00 … 0f, then 00, 20 and 32 bytes 20 … 3f, 20 and 32 bytes ff
+    message = b"durak.v1.deal2" + bytes(range(16))
+    message += b"\x00" + b"\x20" + bytes(range(32, 64)) + b"\x20" + b"\xff" * 32
+    expected = "4bbe9fcb54564ba1e9138f5791abe0d2491d2d73379fdb097d4c4c3af37dd17b"
     assert hmac_sha256(SEED, message).hex() == expected
-    assert deal_key(SEED, bytes(range(16)), CLIENT_SEEDS).hex() == expected
+    assert deal_key(SEED, bytes(range(16)), SECRETS).hex() == expected
 
 
-def test_the_length_bytes_make_lists_of_seeds_unambiguous() -> None:
+def test_the_hash_of_a_secret_matches_openssl() -> None:
+    # openssl dgst -sha256 over "durak.v1.seed", 16 bytes 00 … 0f, 08 "player-A", 32 bytes 20 … 3f
+    expected = "d0571d8f29a11d68eb5a5c4d9c7df43e8131b23b22a13baa1b0452e9f8235fd4"
+    assert secret_hash(bytes(range(16)), "player-A", bytes(range(32, 64))).hex() == expected
+
+
+def test_a_hash_is_worth_nothing_for_another_match_or_player() -> None:
+    secret = SECRETS[1]
+    hashes = {
+        secret_hash(match_id, player_id, secret)
+        for match_id in (bytes(16), bytes(15) + b"\x01")
+        for player_id in ("ann", "anna", "")
+    }
+    assert len(hashes) == 6
+
+
+def test_the_length_bytes_make_lists_of_secrets_unambiguous() -> None:
     lists = [[b"ab", b""], [b"a", b"b"], [b"", b"ab"], [b"ab"]]
-    assert len({deal_key(SEED, MATCH_ID, seeds) for seeds in lists}) == len(lists)
+    assert len({deal_key(SEED, MATCH_ID, secrets) for secrets in lists}) == len(lists)
 
 
 def test_the_stream_is_read_as_big_endian_words_of_blocks_0_1() -> None:
@@ -87,8 +104,9 @@ def test_fisher_yates_runs_from_the_last_index_down_to_1() -> None:
 
 def reference_deck(size: int, seats: int, match_id: bytes) -> tuple[list[int], int]:
     """Return the shuffled deck and the random seat, implemented from docs/transcript-format.md."""
-    seeds = b"".join(bytes([1]) + letter for letter in (b"A", b"B", b"C", b"D", b"E", b"F")[:seats])
-    key = hmac_sha256(SEED, b"durak.v1.deal" + match_id + seeds)
+    letters = (b"A", b"B", b"C", b"D", b"E", b"F")[:seats]
+    secrets = b"".join(bytes([32]) + letter * 32 for letter in letters)
+    key = hmac_sha256(SEED, b"durak.v1.deal2" + match_id + secrets)
     lowest = {24: 9, 36: 6, 52: 2}[size]
     deck = [1 + 13 * suit + rank - 2 for suit in range(4) for rank in range(lowest, 15)]
     words = words_of(key, size)  # a skipped word has a probability of one in ten million
@@ -123,7 +141,7 @@ def test_R3_4_without_a_trump_in_any_hand_the_stream_chooses_the_seat() -> None:
         suit = (deck[12] - 1) // 13
         if any((card - 1) // 13 == suit for card in deck[:12]):
             continue
-        assert deal(52, SEED, match_id, [b"A", b"B"]).first_attacker == drawn
+        assert deal(52, SEED, match_id, [b"A" * 32, b"B" * 32]).first_attacker == drawn
         found += 1
     assert found > 3
 
@@ -132,7 +150,7 @@ def test_a_whole_deal_computed_with_openssl() -> None:
     # All HMACs are from openssl, the rest from a script that shares no code with domain.match.deal.
     cards = deal(24, SEED, bytes(16), [b"", b""])
     assert [names(hand) for hand in cards.hands] == [
-        "9♣ 9♦ 10♦ J♥ A♦ K♠",
-        "K♥ A♠ Q♣ 10♥ J♣ J♦",
+        "K♥ 9♦ J♦ J♥ J♣ 10♠",
+        "A♣ Q♠ Q♦ 10♥ K♣ A♦",
     ]
-    assert card_name(cards.trump_card) == "K♣"
+    assert card_name(cards.trump_card) == "J♠"

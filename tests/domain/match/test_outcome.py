@@ -106,7 +106,7 @@ def test_a_committed_outcome_equals_the_fold_of_its_records(
         (
             lambda: Match(MATCH_ID),
             sitting(0),
-            OpenTable(table_settings(), SERVER_SEED, IDLE_LIMIT_SECONDS, start_series=True),
+            OpenTable(table_settings(), SERVER_SEED, IDLE_LIMIT_SECONDS, 30, start_series=True),
         ),
         (lambda: opened(table_settings(seats=3)).match, sitting(1), TakeSeat("B")),
     ],

@@ -25,7 +25,7 @@ from tests.domain.tables import (
 )
 
 OPEN, SIT = bytes(15) + b"\x01", bytes(15) + b"\x02"
-OPENING = OpenTable(settings(seats=3), SERVER_SEED, IDLE_LIMIT_SECONDS)
+OPENING = OpenTable(settings(seats=3), SERVER_SEED, IDLE_LIMIT_SECONDS, 30)
 
 
 def envelope(actor: Actor, command: Command, request_id: bytes) -> Envelope:

@@ -310,8 +310,8 @@ async def test_the_watches_of_a_slow_reader_are_cut_off_one_by_one(playing: Play
     await call.write(PlaySessionRequest(watch=watch))
     assert (await call.read()).watch.HasField("event")
     while not replica.engine.matches.context.counters.slow_watches:
-        seed = b"x" * 64
-        sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id(), client_seed=seed)
+        promise = b"x" * 32
+        sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id(), client_seed_hash=promise)
         await bob.call("TakeSeat", sit)
         leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
         await bob.call("LeaveMatch", leave)

@@ -201,7 +201,7 @@ def draw_seed(request_id: str) -> bytes:
     for number in range(1000):
         seed = sha256(number.to_bytes(4)).digest()
         match = Match(table_id(UUID(request_id).bytes, "ann"))
-        match = after(match, by_player("ann"), OpenTable(staked(), seed, 86_400))
+        match = after(match, by_player("ann"), OpenTable(staked(), seed, 86_400, 30))
         for seat, name in enumerate(("ann", "bob")):
             match = after(match, by_player(name), TakeSeat(name, seat))
         while match.phase == Phase.PHASE_PLAYING:

@@ -212,10 +212,10 @@ async def test_a_slow_watcher_is_cut_off_and_can_resume(playing: Playing) -> Non
     first = [message.WhichOneof("kind") for message in await take(watch, 3)]
     assert first == ["event", "caught_up", "view"]
     live = replica.engine.matches.get(UUID(match_id).bytes)
-    big = b"x" * 64
+    big = b"x" * 32
     # From here on nothing is read, until the transport and the queue are full.
     while live.listeners:
-        sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id(), client_seed=big)
+        sit = api.TakeSeatRequest(match_id=match_id, request_id=new_id(), client_seed_hash=big)
         await ann.call("TakeSeat", sit)
         leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
         await ann.call("LeaveMatch", leave)

@@ -22,6 +22,7 @@ PLAYING = (
     "SeatBot",
     "LeaveMatch",
     "RemovePlayer",
+    "RevealSeed",
     "CancelTable",
     "Play",
     "Rematch",

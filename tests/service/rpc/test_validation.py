@@ -89,8 +89,8 @@ def test_whatever_is_taken_as_an_id_is_that_uuid(text: str) -> None:
 
 
 def test_all_faults_are_named_at_once_and_below_their_request() -> None:
-    request = api.TakeSeatRequest(match_id="x", seat=6, client_seed=b"s" * 65)
-    names = {"match_id", "request_id", "seat", "client_seed"}
+    request = api.TakeSeatRequest(match_id="x", seat=6, client_seed_hash=b"s" * 33)
+    names = {"match_id", "request_id", "seat", "client_seed_hash"}
     assert faulty(lambda: requests.take_seat(request)) == names
     below = {f"take_seat.{name}" for name in names}
     assert faulty(lambda: requests.take_seat(request, "take_seat.")) == below
@@ -98,9 +98,11 @@ def test_all_faults_are_named_at_once_and_below_their_request() -> None:
 
 def test_limits_themselves_are_allowed() -> None:
     target = Target(MATCH.bytes, REQUEST.bytes, None)
-    assert requests.take_seat(api.TakeSeatRequest(**IDS, seat=5, client_seed=b"s" * 64)) == target
+    assert (
+        requests.take_seat(api.TakeSeatRequest(**IDS, seat=5, client_seed_hash=b"s" * 32)) == target
+    )
     assert requests.take_seat(api.TakeSeatRequest(**IDS)) == target
-    assert requests.rematch(api.RematchRequest(**IDS, client_seed=b"s" * 64)) == target
+    assert requests.rematch(api.RematchRequest(**IDS, client_seed_hash=b"s" * 32)) == target
     assert (
         requests.only_target(api.CancelTableRequest(**IDS, expected_version=0)).expected_version
         == 0

@@ -25,7 +25,7 @@ checkpoint-not-found = There is no checkpoint of that size. Ask for the newest o
 contention = Too much is happening at this table at once. Try the same move again.
 
 match-not-in-play = This match is not being played: it has not begun yet, or it is over.
-match-not-waiting = The cards are dealt or the match is over, so seats can no longer change.
+match-not-waiting = The table is full or the match is over, so seats can no longer change.
 match-not-ended = The match is still going on. Wait until it is over.
 seat-taken = Somebody already sits there. Choose another seat.
 table-full = All seats are taken. Look for another table.
@@ -84,4 +84,9 @@ correction-unbalanced = These corrections are not possible. They must add up to 
 correction-not-covered = { $player_id } has { $balance_coins } coins, and { $needed_coins } are needed. Decline the correction, so that the auditor can rule again.
 own-ruling = You made this ruling yourself. Leave it to another operator.
 
+match-not-revealing = No secrets are being revealed at this table now. Look at the table.
+no-secret-promised = You promised no secret for this shuffle, so there is nothing to reveal.
+secret-does-not-fit = This is not the secret that you promised for this match. Send the one that you drew when you sat down.
+already-revealed = Your secret is revealed already.
+seating-suspended = You prevented the deal at several tables. You can take a seat again at { $until }.
 opening-coins-locked = You can stake the coins that came with your account after { $needed_matches } free matches played to the end. So far: { $played_matches }. Play without a stake first.

@@ -28,6 +28,7 @@ event-table-opened = A table is opened: { $settings }.
 event-seat-taken = { $player } sits down on seat { $seat }.
 event-seat-vacated = { $player } gives up seat { $seat }.
 event-player-removed = { $player } is removed from seat { $seat }.
+event-seed-revealed = { $player } reveals the secret for the shuffle.
 event-dealt = The cards are dealt: trumps are { $trump } ({ $card }), { $stock } cards in the stock.
 event-hand = { $player } is dealt { $cards }.
 event-led = { $player } leads { $card }.
@@ -60,6 +61,7 @@ event-played-out = { $durak } is the durak. Places: { $places }.
 event-draw = A draw between { $players }.
 event-shares = Coins paid out: { $shares }.
 event-cancelled = The table is closed before the deal.
+event-deal-prevented = The table is closed before the deal: { $players } did not reveal the secret, or left meanwhile.
 event-abandoned = The match is abandoned: { $leaver } left.
 
 bout = Bout { $bout }: { $attacker } attacks { $defender } · hands { $hands } · stock { $stock }
@@ -67,12 +69,14 @@ place = { $place }. { $players }
 
 match-phase = { $phase ->
     [waiting] waiting
+    [revealing] revealing
     [playing] playing
    *[ended] ended
   }
 table-match = Match { $match }, version { $version }: { $settings }.
 table-bout = Bout { $bout } · trumps { $trump } ({ $card }) · stock { $stock } · discard pile { $discard }
 table-waiting = Waiting for players · { $settings }
+table-revealing = The players reveal their secrets for the shuffle · { $settings }
 table-ended = The match is over.
 seat-free = free
 seat-you = you
@@ -97,6 +101,7 @@ turn-yours = Your move{ $until ->
    *[other] { " " }(until { $until })
   }:
 turn-others = Waiting for { $players }.
+turn-reveal = Shuffling: waiting for the secrets of { $players }.
 seats-free = { $count } free
 seats-missing =
     Seats still free: { $count }. Others sit down with:
@@ -119,6 +124,7 @@ answer-nothing = It is not your move.
 answer-changed = The table has changed since you chose; nothing was played. Choose again.
 answer-leave = Leaving is final and ends the match for everybody. Type “leave” once more to leave.
 answer-leave-rematch = Leaving closes the rematch for everybody. Type “leave” once more to leave.
+answer-leave-revealing = If you leave now, the cards are not dealt, and the table closes for everybody. Type “leave” once more to leave.
 answer-watching = You are only watching: you have no seat.
 watching = You are watching: you have no seat. Stop with Ctrl-C.
 
@@ -172,3 +178,9 @@ rating = { $points } points  { $player }: matches { $matches }, won { $wins }, l
 rating-numbers = Everybody starts with { $initial } points. A match adds or takes at most { $match }. A difference of { $scale } points means odds of ten to one. Bots count as { $easy } (easy), { $normal } (normal), { $hard } (hard); matches against them add at most { $day } points a day.
 series = Matches played out: { $matches }, of them draws: { $draws }
 series-seat = { $player }: { $wins } won, { $losses } lost
+
+deal-verified = Deal verified with your secret: the cards follow from it and from all promises made before it was revealed.
+deal-false = THE DEAL IS FALSE: { $fault }. Save the secret's file and the events, and report it.
+deal-unchecked = The deal cannot be checked: there is no secret of yours here, or no cards were dealt.
+secret-missing = Your secret for this shuffle is not on this computer. Reveal it from where you sat down, or the table closes.
+secret-refused = Your secret was not accepted: { $reason }

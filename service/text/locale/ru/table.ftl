@@ -28,6 +28,7 @@ event-table-opened = Открыт стол: { $settings }.
 event-seat-taken = { $player } садится на место { $seat }.
 event-seat-vacated = { $player } освобождает место { $seat }.
 event-player-removed = { $player } — место { $seat } освобождено хозяином стола.
+event-seed-revealed = { $player } раскрывает секрет для тасовки.
 event-dealt = Карты сданы: козыри { $trump } ({ $card }), в колоде { $stock }.
 event-hand = { $player } получает { $cards }.
 event-led = { $player } ходит { $card }.
@@ -61,6 +62,7 @@ event-played-out = { $durak } остаётся в дураках. Места: { 
 event-draw = Ничья: { $players }.
 event-shares = Выплачено монет: { $shares }.
 event-cancelled = Стол закрыт до раздачи.
+event-deal-prevented = Стол закрыт до раздачи: { $players } — секрет не раскрыт, или игрок ушёл до раздачи.
 event-abandoned = Партия прервана: { $leaver } выходит.
 
 bout = Кон { $bout }: { $attacker } ходит под игрока { $defender } · на руках { $hands } · колода { $stock }
@@ -68,12 +70,14 @@ place = { $place }. { $players }
 
 match-phase = { $phase ->
     [waiting] ждёт
+    [revealing] тасовка
     [playing] идёт
    *[ended] окончена
   }
 table-match = Партия { $match }, версия { $version }: { $settings }.
 table-bout = Кон { $bout } · козыри { $trump } ({ $card }) · колода { $stock } · отбой { $discard }
 table-waiting = Ждём игроков · { $settings }
+table-revealing = Игроки раскрывают секреты для тасовки · { $settings }
 table-ended = Партия окончена.
 seat-free = свободно
 seat-you = вы
@@ -97,6 +101,7 @@ turn-yours = Ваш ход{ $until ->
    *[other] { " " }(до { $until })
   }:
 turn-others = Ждём: { $players }.
+turn-reveal = Тасовка: ждём секреты игроков { $players }.
 seats-free = свободно мест: { $count }
 seats-missing =
     Свободных мест: { $count }. Сесть за этот стол:
@@ -119,6 +124,7 @@ answer-nothing = Сейчас не ваш ход.
 answer-changed = Стол изменился, пока вы выбирали; ход не сделан. Выберите заново.
 answer-leave = Уход окончателен и прервёт партию для всех. Введите «уйти» ещё раз, чтобы уйти.
 answer-leave-rematch = Если вы уйдёте, реванш закроется для всех. Введите «уйти» ещё раз, чтобы уйти.
+answer-leave-revealing = Если вы уйдёте сейчас, карты не сдадут и стол закроется для всех. Введите «уйти» ещё раз, чтобы уйти.
 answer-watching = Вы только смотрите: места за столом у вас нет.
 watching = Вы смотрите партию: места за столом у вас нет. Выйти — Ctrl-C.
 
@@ -176,3 +182,9 @@ rating = { $points } { $points ->
 rating-numbers = Вначале у каждого { $initial } очков. Партия даёт или отнимает не больше { $match }. Разница в { $scale } очков — шансы десять к одному. Боты считаются за { $easy } (лёгкий), { $normal } (средний), { $hard } (сильный); партии с ними дают не больше { $day } очков в день.
 series = Сыграно партий: { $matches }, из них вничью: { $draws }
 series-seat = { $player }: побед { $wins }, поражений { $losses }
+
+deal-verified = Раздача проверена вашим секретом: карты следуют из него и из всех обещаний, данных до его раскрытия.
+deal-false = РАЗДАЧА ПОДДЕЛАНА: { $fault }. Сохраните файл секрета и события и сообщите об этом.
+deal-unchecked = Раздачу нельзя проверить: здесь нет вашего секрета, или карты не сдавались.
+secret-missing = Вашего секрета для этой тасовки нет на этом компьютере. Раскройте его там, где садились за стол, иначе стол закроется.
+secret-refused = Ваш секрет не принят: { $reason }

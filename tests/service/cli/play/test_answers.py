@@ -153,6 +153,6 @@ async def test_a_player_can_come_back_after_the_end_of_the_input(
     assert ended.phase == PHASE_ENDED
     assert result_sentence(ended) in person.shown
     assert [seat.player_id for seat in ended.seats] == ["ann", ""]
-    assert len(ended.seats[0].client_seed) == 16
+    assert len(ended.seats[0].client_secret) == 32
     assert ended.seats[1].bot_level == BotLevel.BOT_LEVEL_EASY
     assert person.errors == ""

@@ -128,6 +128,7 @@ def test_cards_are_coloured_at_a_terminal_unless_NO_COLOR_is_set(
     with shared_terminal.person(
         "play", "--server", shared_server.address, "--name", "Anna", **colours
     ) as anna:
+        anna.read_to("Your move")
         anna.type("quit")
         shown = anna.read_to_the_end()
     suits = re.findall(r"\x1b\[(?:\d+;)*3[124]m", shown)

@@ -20,7 +20,7 @@ from eventstore.log.group_commit import Batcher
 from eventstore.model import Append, DueStream, Head, StoredRecord
 from eventstore.postgres.connect import connect
 from eventstore.postgres.pool import Pool
-from eventstore.postgres.requirements import check_requirements
+from eventstore.postgres.requirements import check_requirements, check_writable
 from eventstore.postgres.retry import retry
 from eventstore.read_models.lobby import Lobby
 from eventstore.read_models.standings import Standings
@@ -96,9 +96,13 @@ class EventStore:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def ping(self) -> None:
-        """Send an empty query. Raises StoreUnavailable at once if the database does not answer."""
-        await self._reads.ping()
+    async def check_writable(self) -> None:
+        """Check that a command could be stored now, without retries.
+
+        Raises StoreUnavailable if the database does not answer, StoreMisconfigured if it takes no
+        writes or lacks a table or a right, and StoreError if it refuses the service.
+        """
+        await self._coins.check(check_writable)
 
     async def append(self, append: Append, coins: Sequence[CoinMove] = ()) -> Head:
         """Store the records of one command durably, all or none, and return the new head.

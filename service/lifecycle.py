@@ -12,7 +12,7 @@ import structlog
 from grpc import aio
 
 from eventstore import EmbeddedPostgres, EventStore
-from eventstore.errors import EmbeddedPostgresError, StoreUnavailable
+from eventstore.errors import EmbeddedPostgresError, StoreError
 from service.automation.bots import BotRunner
 from service.automation.clock import Clock
 from service.matches.follower import follow
@@ -24,6 +24,8 @@ from service.workers.pool import WorkerPool
 
 _RESTART_SECONDS: Final = 1.0
 """Pause before a failed loop starts again."""
+OBSERVATIONS_MIN: Final = 2
+"""Equal checks in a row that change the readiness. One slow answer changes nothing."""
 _CLOSE_SECONDS: Final = 1.0
 """Time for the last answers to leave when the port closes."""
 
@@ -87,7 +89,7 @@ async def readiness(
     interval_seconds: float,
     failures: Failures,
 ) -> AsyncIterator[None]:
-    """Report during the block whether the database is reachable, asking it every interval.
+    """Report during the block whether a command could be stored. Asks the database every interval.
 
     Starts an embedded Postgres that has died again, as nothing else does.
     """
@@ -100,18 +102,54 @@ async def readiness(
 async def _watch_database(
     store: EventStore, postgres: EmbeddedPostgres | None, health: Health, interval_seconds: float
 ) -> None:
+    verdict = Verdict()
     while True:
         await asyncio.sleep(interval_seconds)
-        try:
-            async with asyncio.timeout(interval_seconds):
-                await store.ping()
-        except (StoreUnavailable, TimeoutError) as error:
-            _log.warning("not ready", error=type(error).__name__)
-            health.set_ready(False)
+        reason = await _reason_not_ready(store, interval_seconds)
+        if verdict.note(is_good=not reason):
+            health.set_ready(verdict.is_good)
+            if verdict.is_good:
+                _log.info("ready")
+        if reason:
+            _log.warning("not ready", reason=reason)
             if postgres is not None:
                 await _restart(postgres)
-        else:
-            health.set_ready(True)
+
+
+async def _reason_not_ready(store: EventStore, timeout_seconds: float) -> str:
+    """Return why a command could not be stored now, or an empty text."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            await store.check_writable()
+    except TimeoutError:
+        return "the database does not answer in time"
+    except StoreError as error:
+        return str(error)
+    return ""
+
+
+class Verdict:
+    """A verdict that changes only after several equal observations in a row (hysteresis).
+
+    >>> verdict = Verdict()
+    >>> [verdict.note(is_good=good) for good in (False, True, False, False, True, True)]
+    [False, False, False, True, False, True]
+    >>> verdict.is_good
+    True
+    """
+
+    def __init__(self) -> None:
+        """Start with a good verdict."""
+        self.is_good = True
+        self._contrary = 0
+
+    def note(self, *, is_good: bool) -> bool:
+        """Note an observation. Return whether the verdict has changed."""
+        self._contrary = 0 if is_good == self.is_good else self._contrary + 1
+        if self._contrary < OBSERVATIONS_MIN:
+            return False
+        self.is_good, self._contrary = is_good, 0
+        return True
 
 
 async def _restart(postgres: EmbeddedPostgres) -> None:

@@ -18,6 +18,8 @@ from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from asyncpg import ReadOnlySQLTransactionError
+
 from eventstore.errors import StoreOverloaded, StoreUnavailable
 from eventstore.limits import Limits
 from eventstore.log.append import PendingAppend, explain_rejections, send_appends, timed_out
@@ -146,7 +148,9 @@ class Batcher:
                 return
             except Exception as error:  # noqa: BLE001 - every caller must get an answer
                 cause = error
-                if connection is not None and is_lost(error, connection):
+                if isinstance(error, ReadOnlySQLTransactionError):
+                    self._disconnect()  # the next connection looks for a primary again
+                elif connection is not None and is_lost(error, connection):
                     resent = True
                     connection.terminate()
                 elif connection is not None and not isinstance(error, TRANSIENT):
@@ -158,6 +162,10 @@ class Batcher:
                 for pending in batch:
                     pending.outcome = timed_out(pending, cause, resent=resent)
                 return
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
 
     async def _ensure_connection(self) -> Connection:
         if self._connection is None or self._connection.is_closed():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 
 from eventstore.errors import StoreMisconfigured
 from eventstore.limits import Limits
@@ -44,8 +46,15 @@ def _server_settings(limits: Limits, *, for_appends: bool = False) -> dict[str, 
     return settings
 
 
+def _wanted_server(dsn: str) -> SessionAttribute | None:
+    """Return the kind of server to look for: a primary, unless the operator asks for another."""
+    if "target_session_attrs" in dsn or "PGTARGETSESSIONATTRS" in os.environ:
+        return None
+    return SessionAttribute.read_write
+
+
 async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Connection:
-    """Open one connection.
+    """Open one connection, to a server that takes writes.
 
     Raises StoreMisconfigured if `dsn` is not valid, or if the server lacks the service's role.
     """
@@ -53,6 +62,7 @@ async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Con
         return await asyncpg.connect(
             dsn,
             server_settings=_server_settings(limits, for_appends=for_appends),
+            target_session_attrs=_wanted_server(dsn),
             timeout=limits.retry_timeout_seconds,
             command_timeout=limits.statement_timeout_seconds + CLIENT_TIMEOUT_MARGIN_SECONDS,
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import asyncpg
 
+from eventstore.errors import StoreMisconfigured
 from eventstore.limits import Limits
 from eventstore.postgres.advisory_locks import AdvisoryLock
 from eventstore.postgres.connect import connect
@@ -50,9 +51,14 @@ class Pool:
         """Close all connections when their operations have finished."""
         await self._pool.close()
 
-    async def ping(self) -> None:
-        """Send an empty query, without retries."""
-        await retry(0.0, lambda: self._pool.execute("SELECT 1"))
+    async def check(self, work: Callable[[PooledConnection], Awaitable[None]]) -> None:
+        """Run a check on a connection, without retries. What it raises is passed on."""
+
+        async def attempt() -> None:
+            async with self._pool.acquire() as connection:
+                await work(connection)
+
+        await self._retry(attempt, 0.0)
 
     async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
         """Return all rows of a query."""
@@ -107,13 +113,29 @@ class Pool:
                     return None
                 return await work(connection)
 
-        return await retry(0.0, attempt)
+        return await self._retry(attempt, 0.0)
 
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[PooledConnection]:
         """Give one connection, without retries. Errors of asyncpg are passed on."""
         async with self._pool.acquire(timeout=self._limits.retry_timeout_seconds) as connection:
-            yield connection
+            try:
+                yield connection
+            except asyncpg.ReadOnlySQLTransactionError:
+                await self._pool.expire_connections()
+                raise
 
-    async def _retry(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        return await retry(self._limits.retry_timeout_seconds, attempt)
+    async def _retry(
+        self, attempt: Callable[[], Awaitable[Result]], timeout_seconds: float | None = None
+    ) -> Result:
+        async def attempt_on_primary() -> Result:
+            try:
+                return await attempt()
+            except (asyncpg.ReadOnlySQLTransactionError, StoreMisconfigured):
+                # These connections lead to a server that takes no writes. New ones look for a
+                # primary again.
+                await self._pool.expire_connections()
+                raise
+
+        limit = self._limits.retry_timeout_seconds if timeout_seconds is None else timeout_seconds
+        return await retry(limit, attempt_on_primary)

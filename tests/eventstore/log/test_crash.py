@@ -180,11 +180,11 @@ async def test_an_append_reports_an_unknown_outcome(
         with pytest.raises(StoreUnavailable):  # known to be unavailable: one try only
             await Writer(store).add(b"x")
         with pytest.raises(StoreUnavailable):
-            await store.ping()
+            await store.check_writable()
 
         (own_postgres.data / "postgresql.auto.conf").write_text("")
         await asyncio.to_thread(own_postgres.start)
         assert await assert_whole(store, writer.stream_id) == numbered(command)
         with pytest.raises(VersionConflict):
             await store.append(command)
-        await store.ping()
+        await store.check_writable()

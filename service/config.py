@@ -79,6 +79,9 @@ class Config(BaseSettings):
     """Number of calls that one caller may make in a burst after a pause."""
     seat_bot_calls: Count = 10
     """Number of calls that one SeatBot counts as, because the bot then plays without calls."""
+    watch_events_per_call: Count = 20
+    """Number of past events of a watch that count as one call. A watch that has to send more than
+    the caller's calls allow waits before it sends them."""
     callers_remembered_max: Count = 100_000
     """Maximum number of callers whose rate is tracked. The least recently active is dropped
     first."""
@@ -212,8 +215,9 @@ class Config(BaseSettings):
     """Number of worker processes. They run at a lower priority than the process that answers
     calls."""
     worker_tasks_max: Count = 64
-    """Maximum number of running and waiting tasks of the workers. Beyond it a hard bot moves like a
-    normal bot and a review is refused with OVERLOADED."""
+    """Maximum number of running and waiting tasks of the workers. Beyond it the newest task of the
+    player with the most tasks gives way: a hard bot moves like a normal bot, and a review is
+    refused with OVERLOADED."""
     reviews_max: Count = 2
     """Maximum number of concurrent reviews. More are refused with OVERLOADED."""
     review_positions_max: Count = 50_000

@@ -28,7 +28,8 @@ from service.matches.live_match import LiveMatch
 from service.matches.live_matches import LiveMatches
 from service.matches.wake_up import bot_to_move
 from service.rpc.errors import Refused
-from service.workers.pool import WorkerPool, WorkerPoolError
+from service.workers.errors import WorkerPoolError
+from service.workers.pool import WorkerPool
 from service.workers.tasks import choose_move
 
 _log = structlog.get_logger(__name__)
@@ -124,6 +125,7 @@ class BotRunner:
             return bots.choose_move(level, view, history, seed)
         try:
             move = await self._workers.run(
+                match.table.owner_id,
                 self._context.config.bot_think_seconds_max,
                 choose_move,
                 level,

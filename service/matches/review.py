@@ -12,7 +12,8 @@ from durak.v1.table_pb2 import EndgameResult, Phase
 from service.matches.live_matches import LiveMatches
 from service.rpc.call import Caller
 from service.rpc.errors import refuse
-from service.workers.pool import PoolClosedError, PoolFullError, TaskTimeoutError, WorkerPool
+from service.workers.errors import PoolClosedError, PoolFullError, TaskTimeoutError
+from service.workers.pool import WorkerPool
 from service.workers.tasks import find_endings, judge_move
 
 _RESULTS: Final = {
@@ -59,7 +60,7 @@ class Reviews:
         self._callers.add(caller.subject)
         try:
             stored = await self._matches.context.store.read(stream_id)
-            return await self._judge([one.record for one in stored])
+            return await self._judge(caller.subject, [one.record for one in stored])
         except (PoolFullError, TaskTimeoutError) as error:
             raise refuse(reasons.ERROR_REASON_OVERLOADED) from error
         except PoolClosedError as error:
@@ -67,17 +68,24 @@ class Reviews:
         finally:
             self._callers.remove(caller.subject)
 
-    async def _judge(self, records: list[bytes]) -> list[api.ReviewedMove]:
+    async def _judge(self, caller_id: str, records: list[bytes]) -> list[api.ReviewedMove]:
         config = self._matches.context.config
         deadline = time.monotonic() + config.review_seconds_max
-        found = await self._workers.run(config.review_seconds_max, find_endings, records)
+        found = await self._workers.run(
+            caller_id, config.review_seconds_max, find_endings, records, is_slow=True
+        )
         judged = []
         # The last moves come first: they are the easiest, so all of them are decided in time.
         for played in reversed(found):
             left_seconds = deadline - time.monotonic()
             try:
                 verdict = await self._workers.run(
-                    left_seconds, judge_move, played, config.review_positions_max
+                    caller_id,
+                    left_seconds,
+                    judge_move,
+                    played,
+                    config.review_positions_max,
+                    is_slow=True,
                 )
             except TaskTimeoutError:
                 verdict = MoveReview()

@@ -131,6 +131,7 @@ class MatchService(api_grpc.MatchServiceServicer):
         match_id = requests.watch_match(request)
         watch = Watch(
             self._matches,
+            self._limits,
             current_call().caller,
             match_id,
             request.after_version,

@@ -207,6 +207,7 @@ class Session:
         asked = request.watch
         watch = Watch(
             self._matches,
+            self._limits,
             self._call.caller,
             match_id,
             asked.after_version,

@@ -20,6 +20,7 @@ from service.matches.live_match import LiveMatch
 from service.matches.live_matches import LiveMatches
 from service.rpc.call import Caller
 from service.rpc.errors import Refused, refuse
+from service.rpc.limits import Limits
 from service.stored_records import read_record
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -36,6 +37,7 @@ class Watch:
         "_is_cut_off",
         "_is_over",
         "_is_quiet",
+        "_limits",
         "_match_id",
         "_matches",
         "_queue",
@@ -49,14 +51,19 @@ class Watch:
     def __init__(
         self,
         matches: LiveMatches,
+        limits: Limits,
         caller: Caller,
         match_id: bytes,
         after_version: int,
         *,
         include_views: bool = False,
     ) -> None:
-        """Watch a match (16 bytes) for a caller, from the event after `after_version` on."""
+        """Watch a match (16 bytes) for a caller, from the event after `after_version` on.
+
+        Past events count against the caller's calls in `limits`.
+        """
         self._matches = matches
+        self._limits = limits
         self._context = matches.context
         self._caller = caller
         self._match_id = match_id
@@ -137,6 +144,7 @@ class Watch:
         store = self._context.store
         limit = self._context.config.watch_page_events
         while self.version < live.match.version:
+            await self._pay(min(limit, live.match.version - self.version))
             page = await store.read(live.stream_id, self.version, limit)
             if not page:
                 raise CorruptLogError(f"the log ends early, at version {self.version}")
@@ -148,6 +156,15 @@ class Watch:
                 message = EventMessage(record, match.trump_card)
                 await send(message.encoded(match.table.seat_of(self._caller.subject)))
                 self.version = stored.version
+
+    async def _pay(self, events: int) -> None:
+        """Charge the caller for past events, and wait while their allowance is too small.
+
+        One account that opens and closes watches of long matches delays its own watches only.
+        """
+        calls = events // self._context.config.watch_events_per_call
+        if calls:
+            await self._limits.charge_in_time(self._caller.subject, calls)
 
     def _join(self, live: LiveMatch) -> None:
         """Start to listen, at the version of the live match."""

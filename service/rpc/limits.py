@@ -140,6 +140,14 @@ class Limits:
         # A repetition of the call counts itself before it gets here, so it has to wait for both.
         self._spend(caller, min(calls, rest), repeated=1)
 
+    async def charge_in_time(self, caller: str, calls: int) -> None:
+        """Count `calls` for the next part of a stream, at most a burst, as soon as it is allowed.
+
+        Waits where a call would be refused. The other calls of the caller can delay it further.
+        """
+        while wait_seconds := self._rate.spend(caller, calls):  # noqa: ASYNC110 - time, no event
+            await asyncio.sleep(wait_seconds)
+
     def begin_watch(self, caller: str) -> None:
         """Count a watch or a session. Raises Refused RATE_LIMITED, TOO_MANY_WATCHES, OVERLOADED."""
         if self.watches >= self._watches_max:

@@ -14,11 +14,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
+from typing import Final, NoReturn, TypeVar, TypeVarTuple
 
 import structlog
 
+from service.workers.errors import PoolBrokenError, PoolClosedError, TaskTimeoutError
 from service.workers.parent_watch import SPAWN, exit_with_parent, parent_pipe
+from service.workers.turns import Turns
 
 _START_SECONDS: Final = 30.0
 """Maximum time in which the first worker must start."""
@@ -33,28 +35,8 @@ Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 
-class WorkerPoolError(Exception):
-    """The pool has no result for a task. Base of the errors below."""
-
-
-class PoolFullError(WorkerPoolError):
-    """Too many tasks are running and waiting."""
-
-
-class TaskTimeoutError(WorkerPoolError):
-    """The time of the task is over."""
-
-
-class PoolClosedError(WorkerPoolError):
-    """The pool is closed, because the service stops."""
-
-
-class PoolBrokenError(WorkerPoolError):
-    """The workers do not start, or die while they run the task."""
-
-
 class WorkerPool:
-    """A few worker processes. Each runs one task at a time, first come, first served."""
+    """A few worker processes. Each runs one task at a time, in fair turns (see turns.py)."""
 
     def __init__(self, processes: int, tasks_max: int) -> None:
         """Limit the number of processes, and of the tasks that run and wait.
@@ -62,8 +44,7 @@ class WorkerPool:
         The processes start with `warm` or with the first task.
         """
         self._processes = processes
-        self._tasks_max = tasks_max
-        self._tasks: set[Future[Any]] = set()
+        self._turns = Turns(processes, tasks_max)
         self._starting: asyncio.Task[ProcessPoolExecutor] | None = None
         self._child_end, self._parent_end = parent_pipe()
 
@@ -74,11 +55,16 @@ class WorkerPool:
 
     async def run(
         self,
+        owner: str,
         seconds: float,
         function: Callable[[*Arguments], Result],
         *arguments: *Arguments,
+        is_slow: bool = False,
     ) -> Result:
         """Return the result of the function, called in a worker. Everything must pickle.
+
+        `owner` is the player for whom the task runs: the workers' time is shared fairly among
+        owners. Slow tasks never use all workers, if there are several.
 
         `seconds` include the time in the queue, but not the start of the processes. When they are
         over, the worker stops the task. A task whose worker dies is run once more, in a new one.
@@ -86,28 +72,57 @@ class WorkerPool:
         Raises WorkerPoolError, and what the function raises.
         """
         for _ in range(2):
-            pool = await self._pool()
-            self._tasks = {task for task in self._tasks if not task.done()}
-            if len(self._tasks) >= self._tasks_max:
-                raise PoolFullError("too many tasks wait")
+            await self._pool()
             try:
-                task = pool.submit(_run, time.monotonic() + seconds, function, arguments)
-                self._tasks.add(task)
-                answer = _answer_to(task)
+                answer = await self._begin(owner, seconds, function, arguments, is_slow=is_slow)
                 await asyncio.wait([answer], timeout=seconds + _GRACE_SECONDS)
                 if not answer.done():
                     raise TaskTimeoutError("the time is over")
                 return answer.result()
             except BrokenProcessPool:
-                self._forget(pool)
+                continue
             except TimeoutError as error:
                 raise TaskTimeoutError("the time is over") from error
         self._check_open()
         raise PoolBrokenError("the workers died")
 
+    async def _begin(
+        self,
+        owner: str,
+        seconds: float,
+        function: Callable[[*Arguments], Result],
+        arguments: tuple[*Arguments],
+        *,
+        is_slow: bool,
+    ) -> asyncio.Future[Result]:
+        """Wait for a turn, and submit the task. The turn ends with the task."""
+        asked = time.monotonic()
+        turn = await self._turns.take(owner, seconds, is_slow=is_slow)
+        left_seconds = seconds - (time.monotonic() - asked)
+        try:
+            pool = await self._pool()  # the one of before may have died
+            try:
+                task = pool.submit(_run, time.monotonic() + left_seconds, function, arguments)
+            except BrokenProcessPool:
+                self._forget(pool)
+                raise
+        except BaseException:
+            self._turns.give_back(turn)
+            raise
+        answer = _answer_to(task)
+
+        def ended(answer: "asyncio.Future[Result]") -> None:
+            if not answer.cancelled() and isinstance(answer.exception(), BrokenProcessPool):
+                self._forget(pool)
+            self._turns.give_back(turn)
+
+        answer.add_done_callback(ended)
+        return answer
+
     async def close(self) -> None:
         """End the processes at once, whatever they run."""
         self._parent_end.close()
+        self._turns.refuse_all(PoolClosedError("the service stops"))
         if self._starting is not None:
             with suppress(BrokenProcessPool, TimeoutError, OSError):
                 pool = await self._starting

@@ -90,7 +90,9 @@ class MatchServiceStub:
     """Streams the events of a match as the caller may see them: first the events that the caller lacks, then `caught_up`,
     then each new event. No version is left out, repeated or out of order. The stream ends with OK after `finished`. To
     resume after an interruption, call again with `after_version` = the last version received. Refused:
-    VERSION_BEYOND_HEAD, TOO_MANY_WATCHES. Ends early with SLOW_WATCHER, DRAINING or TOKEN_EXPIRED.
+    VERSION_BEYOND_HEAD, TOO_MANY_WATCHES. Ends early with SLOW_WATCHER, DRAINING or TOKEN_EXPIRED. Past events count
+    as calls (20 as one, unless the operator set another number): the server waits before it sends more of them than
+    the caller may still call, so resume from the last version instead of from 0.
     """
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
     """Lists matches, the newest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
@@ -235,7 +237,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         """Streams the events of a match as the caller may see them: first the events that the caller lacks, then `caught_up`,
         then each new event. No version is left out, repeated or out of order. The stream ends with OK after `finished`. To
         resume after an interruption, call again with `after_version` = the last version received. Refused:
-        VERSION_BEYOND_HEAD, TOO_MANY_WATCHES. Ends early with SLOW_WATCHER, DRAINING or TOKEN_EXPIRED.
+        VERSION_BEYOND_HEAD, TOO_MANY_WATCHES. Ends early with SLOW_WATCHER, DRAINING or TOKEN_EXPIRED. Past events count
+        as calls (20 as one, unless the operator set another number): the server waits before it sends more of them than
+        the caller may still call, so resume from the last version instead of from 0.
         """
 
     @_abc_1.abstractmethod

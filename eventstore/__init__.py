@@ -15,8 +15,8 @@ Acknowledged records are on disk. The same transaction can set the next deadline
 row in the lobby, and move coins.
 
 The other parts are attributes of the store: `ledger`, `lobby`, `standings`, `checkpoints`,
-`disputes`, `whole_matches`. The errors are in `errors`. `migrate` brings a database to the newest
-schema, and `EmbeddedPostgres` runs a server for development and tests.
+`disputes`, `administration`, `whole_matches`. The errors are in `errors`. `migrate` brings a
+database to the newest schema, and `EmbeddedPostgres` runs a server for development and tests.
 """
 
 from eventstore.limits import Limits

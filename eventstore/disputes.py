@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
+from eventstore.administration import AdministrativeAppend, append_act
 from eventstore.errors import TooManyDisputes, VersionConflict
 from eventstore.ledger.postings import post_corrections
 from eventstore.model import BEFORE_FIRST_PAGE, PageKey, StoredRecord
@@ -86,6 +87,7 @@ class Disputes:
         corrections: Mapping[str, int],
         actor: str = "",
         quota: DisputeQuota | None = None,
+        administrative: AdministrativeAppend | None = None,
     ) -> None:
         """Store the next record of a dispute, its row of the list, and its corrections.
 
@@ -96,10 +98,12 @@ class Disputes:
             corrections: coins by player, positive or negative. They sum to 0.
             actor: the operator who makes the ruling final.
             quota: the quota to check when the dispute is opened.
+            administrative: the act in the administrative log that goes with corrections.
 
         Raises:
-            VersionConflict: the dispute is not at the version before. The conflicting record can be
-                the caller's own, if the connection was lost after its commit.
+            VersionConflict: the dispute or the administrative log is not at the version before. The
+                conflicting record can be the caller's own, if the connection was lost after its
+                commit.
             TooManyDisputes: the quota is used up.
             InsufficientCoins, LedgerMismatch: the corrections cannot be made.
             StoreUnavailable: the database is unavailable.
@@ -114,6 +118,8 @@ class Disputes:
             if quota is not None:
                 await _check_quota(connection, row, quota)
             await connection.execute(_PUT, *row)
+            if administrative is not None:
+                await append_act(connection, administrative)
             if corrections:
                 await post_corrections(connection, dispute_id, stored.version, corrections, actor)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
+from eventstore.administration import Administration
 from eventstore.checkpoints import Checkpoints
 from eventstore.disputes import Disputes
 from eventstore.ledger.coin_append import CoinAppender
@@ -55,6 +56,7 @@ class EventStore:
         self.lobby = Lobby(reads)
         self.standings = Standings(reads)
         self.checkpoints = Checkpoints(reads)
+        self.administration = Administration(reads, coins)
         self.disputes = Disputes(reads, coins)
         self.whole_matches = WholeMatches(reads)
         self._dsn = dsn

@@ -235,6 +235,8 @@ class Config(BaseSettings):
     stakes are refused with OPENING_COINS_LOCKED, except from granted coins."""
     grant_coins_max: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
     """Maximum number of coins in one grant of an operator."""
+    grant_coins_per_day_max: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
+    """Maximum number of coins that one operator can grant in 24 hours."""
 
     # Standings. A change of the rating values affects matches counted later. `durak rebuild` counts
     # all matches again.

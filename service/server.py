@@ -204,7 +204,7 @@ def _add_services(server: aio.Server, store: EventStore, config: Config, engine:
     audits = AuditService(store, config.audit_processes)
     add_AuditServiceServicer_to_server(audits, server)
     add_DisputeServiceServicer_to_server(DisputeService(store, config), server)
-    add_WalletServiceServicer_to_server(WalletService(store.ledger, config), server)
+    add_WalletServiceServicer_to_server(WalletService(store, config), server)
     standings = StandingsService(store.standings, engine.matches, config)
     add_StandingsServiceServicer_to_server(standings, server)
     add_public_services(config, server)

@@ -1,13 +1,13 @@
 """The ledger of coins: accounts, grants, and lists of transfers (R12).
 
 The ledger is double-entry. Transfers are never changed, and balances are stored beside them. New
-coins come only from `open_account` and `grant`. Coins of a match move with the event that causes
-it: see `coin_append`.
+coins come only from `open_account`, and from grants with their record in the administrative log.
+Coins of a match move with the event that causes it: see `coin_append`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from eventstore.errors import LedgerMismatch
@@ -45,6 +45,15 @@ _CORRECTED = "SELECT DISTINCT source_id FROM transfers WHERE kind = ANY ($1::sma
 _NUMBER_MAX = 2**63 - 1
 
 
+class Grant(NamedTuple):
+    """Coins to issue to a player. `actor` is the operator; nobody for an opening balance."""
+
+    grant_id: UUID
+    player: str
+    coins: int
+    actor: str = ""
+
+
 class Ledger:
     """Balances and transfers. Use it as `EventStore.ledger`."""
 
@@ -56,19 +65,10 @@ class Ledger:
         """Create the account of a player, unless it exists, and return its balance."""
         found = await self._find_balance(player)
         if found is None:
-            await self._issue(opening_grant_id(player), player, opening_coins, "", is_opening=True)
+            opening = Grant(opening_grant_id(player), player, opening_coins)
+            await self._writes.transact(lambda connection: issue_opening(connection, opening))
             found = await self._find_balance(player)
         return found or Balance(0, 0)
-
-    async def grant(self, grant_id: UUID, player: str, coins: int, actor: str) -> Balance:
-        """Issue coins to a player, once for each grant id, and return the balance.
-
-        `actor` is the operator. Raises LedgerMismatch if the id was used for another grant.
-        """
-        if not 0 < coins <= COINS_MAX:
-            raise ValueError(f"a grant has 1 to {COINS_MAX} coins: {coins}")
-        await self._issue(grant_id, player, coins, actor, is_opening=False)
-        return await self.read_balance(player)
 
     async def read_balance(self, player: str) -> Balance:
         """Return the balance of a player, zero if the player has no account."""
@@ -100,24 +100,34 @@ class Ledger:
         """Compute all sums from the transfers at one moment (R12.8). Reads the whole ledger."""
         return await self._reads.read_snapshot(check_ledger)
 
-    async def _issue(
-        self, source_id: UUID, player: str, coins: int, actor: str, *, is_opening: bool
-    ) -> None:
-        async def issue(connection: PooledConnection) -> None:
-            is_new = await connection.execute(_CREATE_ACCOUNT, player) == "INSERT 0 1"
-            if is_opening and not is_new:
-                return  # another process has opened the account
-            books = Books(await lock_accounts(connection, [player]), [])
-            for row in await connection.fetch(_GRANT, source_id):
-                if tuple(row) != (player, coins, actor):
-                    raise LedgerMismatch(f"the id {source_id} was used for another grant")
-                return
-            if coins:
-                books.issue(player, coins)
-                await write_books(connection, books, source_id, 0, actor)
-
-        await self._writes.transact(issue)
-
     async def _find_balance(self, player: str) -> Balance | None:
         row = await self._reads.fetch_first(_BALANCE, player)
         return None if row is None else Balance(*row)
+
+
+async def issue_opening(connection: PooledConnection, opening: Grant) -> None:
+    """Create an account with its opening balance, inside a transaction of the caller."""
+    if await connection.execute(_CREATE_ACCOUNT, opening.player) == "INSERT 0 1":
+        await _issue(connection, opening)  # else another process has opened the account
+
+
+async def issue_grant(connection: PooledConnection, grant: Grant) -> None:
+    """Issue the coins of a grant, once for each id, inside a transaction of the caller.
+
+    Raises LedgerMismatch if the id was used for another grant.
+    """
+    if not 0 < grant.coins <= COINS_MAX:
+        raise ValueError(f"a grant has 1 to {COINS_MAX} coins: {grant.coins}")
+    await connection.execute(_CREATE_ACCOUNT, grant.player)
+    await _issue(connection, grant)
+
+
+async def _issue(connection: PooledConnection, grant: Grant) -> None:
+    books = Books(await lock_accounts(connection, [grant.player]), [])
+    for row in await connection.fetch(_GRANT, grant.grant_id):
+        if tuple(row) != grant[1:]:
+            raise LedgerMismatch(f"the id {grant.grant_id} was used for another grant")
+        return
+    if grant.coins:
+        books.issue(grant.player, grant.coins)
+        await write_books(connection, books, grant.grant_id, 0, grant.actor)

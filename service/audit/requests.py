@@ -7,6 +7,7 @@ from uuid import UUID
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from durak.v1 import audit_service_pb2 as api
+from durak.v1.administration_pb2 import AdministrativeKind
 from eventstore.checkpoints import LeafKind
 from service.rpc.validation import Faults
 
@@ -15,6 +16,7 @@ TREE_SIZE_MAX: Final = 2**62
 TIME_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 TIME_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 _RECORDS_DEFAULT: Final = 500
+_ADMINISTRATIVE_KINDS: Final = frozenset(AdministrativeKind.values())
 
 
 def read_events(request: api.ReadEventsRequest) -> tuple[UUID, int]:
@@ -68,6 +70,17 @@ def get_inclusion_proof(
     size = _tree_size(faults, request)
     faults.check()
     return kind, UUID(bytes=stream_id), size
+
+
+def list_administrative_events(request: api.ListAdministrativeEventsRequest) -> int:
+    """Check the fields; return the size of the page."""
+    faults = Faults()
+    if request.actor_id:
+        faults.player("actor_id", request.actor_id)
+    faults.known("kind", request.kind, _ADMINISTRATIVE_KINDS)
+    size = faults.page(request)
+    faults.check()
+    return size
 
 
 def _tree_size(

@@ -15,6 +15,7 @@ from durak.v1 import errors_pb2 as reasons
 from eventstore import EventStore
 from eventstore.checkpoints import LeafKind, SignedHead
 from eventstore.whole_matches import WholeMatch
+from service.administration.log import stored_message
 from service.audit import requests, transcripts
 from service.audit.payouts import verify_payouts
 from service.checkpoints import proofs
@@ -120,6 +121,25 @@ class AuditService(api_grpc.AuditServiceServicer):
             last_version=leaf.head.version,
             head_hash=leaf.head.head_hash,
             checkpoint=head.note,
+        )
+
+    async def ListAdministrativeEvents(
+        self, request: api.ListAdministrativeEventsRequest, context: Context
+    ) -> api.ListAdministrativeEventsResponse:
+        """Return a page of the administrative log, newest first."""
+        size = requests.list_administrative_events(request)
+        filters = b"administration" + bytes((request.kind,)) + request.actor_id.encode()
+        token = request.page_token
+        found = await self._store.administration.list_acts(
+            actor=request.actor_id or None,
+            kind=request.kind or None,
+            before=unseal_number(token, filters) if token else None,
+            limit=size + 1,  # one more shows whether there is another page
+        )
+        page, has_more = found[:size], len(found) > size
+        return api.ListAdministrativeEventsResponse(
+            records=map(stored_message, page),
+            next_page_token=seal_number(page[-1].version, filters) if has_more else "",
         )
 
     async def VerifyPayouts(

@@ -77,12 +77,16 @@ def _transfer_fields(transfer: api.Transfer, translate: Translate) -> list[str]:
 @click.command("grant")
 @click.argument("player")
 @click.argument("coins", type=click.IntRange(min=1))
+@click.option("--reason", required=True, metavar="TEXT", help="Why the player gets coins.")
 @with_connection("operator")
-def grant_command(*, connection: Connection, player: str, coins: int) -> None:
+def grant_command(*, connection: Connection, player: str, coins: int, reason: str) -> None:
     """Grant COINS to PLAYER, as an operator.
 
-    The service limits the coins of one grant (DURAK_GRANT_COINS_MAX).
+    The grant goes on record with the reason: see `durak admin log`. The service limits the coins of
+    one grant (DURAK_GRANT_COINS_MAX) and of one operator (DURAK_GRANT_COINS_PER_DAY_MAX).
     """
-    request = api.GrantCoinsRequest(request_id=new_request_id(), player_id=player, coins=coins)
+    request = api.GrantCoinsRequest(
+        request_id=new_request_id(), player_id=player, coins=coins, reason=reason
+    )
     granted = connection.call(WalletServiceStub, lambda stub: stub.GrantCoins, request)
     click.echo(balance_line(granted.balance, translator(connection.language)))

@@ -68,7 +68,7 @@ def demo(*, stake: int, tricky: bool) -> None:
 
     Exit code 1: the log and the clients differ, or the audit found faults.
     """
-    config = Config(listen_port=0, log_level="error")
+    config = Config(listen_port=0, log_level="error", grant_coins_per_day_max=1_000_000_000)
     configure_logging(config)
     settings = Settings(
         deck=Deck.DECK_36,
@@ -278,7 +278,9 @@ async def _grant(server: Running, channel: aio.Channel, coins: int) -> None:
     token = development_token(server.config, "operator", roles=("operator",), hours=1)
     for name in PLAYERS:
         await WalletServiceStub(channel).GrantCoins(
-            GrantCoinsRequest(request_id=str(uuid4()), player_id=name, coins=coins),
+            GrantCoinsRequest(
+                request_id=str(uuid4()), player_id=name, coins=coins, reason="stakes of the demo"
+            ),
             metadata=(("authorization", f"Bearer {token}"),),
         )
 

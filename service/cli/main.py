@@ -86,6 +86,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "dispute": Entry(
             _AUDIT, "service.cli.dispute:dispute_command", "Open, review and decide disputes"
         ),
+        "admin": Entry(
+            _AUDIT, "service.cli.admin:admin_command", "List acts of operators and auditors"
+        ),
     }
 )
 """All commands, in the order of the help. Importing them all takes a second."""

@@ -7,7 +7,6 @@ from durak.v1 import dispute_service_pb2 as api
 from durak.v1.dispute_service_pb2 import CorrectionDecision, DisputeStatus, Ruling
 from service.rpc.validation import SEATS_MAX, Faults
 
-REASON_CHARS_MAX: Final = 2_000
 CORRECTION_COINS_MAX: Final = 2**40
 
 _STATUSES: Final = frozenset(DisputeStatus.values())
@@ -33,7 +32,7 @@ def open_dispute(request: api.OpenDisputeRequest) -> tuple[bytes, UUID]:
             faults.add("about", "is required: a version, or the payout")
         case "version":
             faults.version("version", request.version)
-    _check_reason(faults, request.reason)
+    faults.reason("reason", request.reason)
     faults.check()
     return request_id, UUID(bytes=match_id)
 
@@ -84,12 +83,6 @@ def _target(
     dispute_id = faults.uuid("dispute_id", request.dispute_id)
     request_id = faults.uuid("request_id", request.request_id)
     expected_version = faults.expected_version(request)
-    _check_reason(faults, request.reason)
+    faults.reason("reason", request.reason)
     faults.check()
     return Target(UUID(bytes=dispute_id), request_id, expected_version)
-
-
-def _check_reason(faults: Faults, reason: str) -> None:
-    if not reason.strip():
-        faults.add("reason", "is required")
-    faults.length("reason", reason, REASON_CHARS_MAX)

@@ -32,6 +32,7 @@ _READ = Access(roles=ROLES)
 _REVIEW = Access(roles=frozenset({"player", "auditor"}))
 _AUDIT = Access(roles=frozenset({"auditor"}))
 _OPERATE = Access(roles=frozenset({"operator"}))
+_OVERSEE = Access(roles=frozenset({"auditor", "operator"}))
 
 _DENIED = Access()
 
@@ -40,6 +41,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/durak.v1.AuditService/GetCheckpoint": _AUDIT,
     "/durak.v1.AuditService/GetInclusionProof": _AUDIT,
     "/durak.v1.AuditService/GetStateAt": _AUDIT,
+    "/durak.v1.AuditService/ListAdministrativeEvents": _OVERSEE,
     "/durak.v1.AuditService/ReadEvents": _AUDIT,
     "/durak.v1.AuditService/VerifyMatch": _AUDIT,
     "/durak.v1.AuditService/VerifyPayouts": _AUDIT,

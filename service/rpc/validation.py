@@ -21,6 +21,7 @@ PAGE_SIZE_DEFAULT = 20
 PAGE_SIZE_MAX = 100
 PAGE_TOKEN_CHARS_MAX = 512
 PRESET_CHARS_MAX = 64
+REASON_CHARS_MAX = 2_000
 SEATS_MAX = 6
 STAKE_COINS_MAX = 1_000_000_000
 TURN_TIMER_SECONDS_MAX = 86_400
@@ -124,6 +125,12 @@ class Faults:
         if len(value) > limit:
             unit = "characters" if isinstance(value, str) else "bytes"
             self.add(path, f"must be at most {limit} {unit} long")
+
+    def reason(self, path: str, reason: str) -> None:
+        """Check that a reason is given, and that it is not too long."""
+        if not reason.strip():
+            self.add(path, "is required")
+        self.length(path, reason, REASON_CHARS_MAX)
 
     def player(self, path: str, player_id: str) -> None:
         """Check that an id can be the `sub` of a token."""

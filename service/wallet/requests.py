@@ -13,7 +13,7 @@ def list_transfers(request: api.ListTransfersRequest) -> int:
 
 
 def grant_coins(request: api.GrantCoinsRequest, coins_max: int) -> bytes:
-    """Return the request id. Checks `player_id` and `coins` too."""
+    """Return the request id. Checks `player_id`, `coins` and `reason` too."""
     faults = Faults()
     request_id = faults.uuid("request_id", request.request_id)
     faults.player("player_id", request.player_id)
@@ -21,5 +21,6 @@ def grant_coins(request: api.GrantCoinsRequest, coins_max: int) -> bytes:
         faults.at_most("coins", request.coins, coins_max)
     else:
         faults.add("coins", "is required")
+    faults.reason("reason", request.reason)
     faults.check()
     return request_id

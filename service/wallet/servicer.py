@@ -5,15 +5,15 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
-from durak.v1 import errors_pb2 as reasons
+from domain.administration import GrantCoins
 from durak.v1 import wallet_service_pb2 as api
 from durak.v1 import wallet_service_pb2_grpc as api_grpc
-from eventstore.errors import LedgerMismatch
-from eventstore.ledger.ledger import Ledger
+from durak.v1.administration_pb2 import CoinsGranted
+from eventstore import EventStore
 from eventstore.ledger.transfers import Balance, Transfer, TransferKind
+from service.administration.log import Actor, AdministrationLog
 from service.config import Config
 from service.rpc.call import Context, current_call
-from service.rpc.errors import refuse
 from service.rpc.page_tokens import seal_number, unseal_number
 from service.wallet import requests
 
@@ -33,9 +33,10 @@ _CORRECTIONS: Final = frozenset({TransferKind.CORRECTION_IN, TransferKind.CORREC
 class WalletService(api_grpc.WalletServiceServicer):
     """The servicer. The interceptor turns its exceptions into a status."""
 
-    def __init__(self, ledger: Ledger, config: Config) -> None:
-        """Serve this ledger."""
-        self._ledger = ledger
+    def __init__(self, store: EventStore, config: Config) -> None:
+        """Serve the ledger of this store."""
+        self._ledger = store.ledger
+        self._administration = AdministrationLog(store, config.conflict_retries_max)
         self._config = config
 
     async def GetBalance(
@@ -69,14 +70,18 @@ class WalletService(api_grpc.WalletServiceServicer):
     ) -> api.GrantCoinsResponse:
         """Issue coins to a player, once for each request id of an operator."""
         request_id = requests.grant_coins(request, self._config.grant_coins_max)
-        operator_id = current_call().caller.subject
+        call = current_call()
+        operator_id = call.caller.subject
+        granted = CoinsGranted(
+            grant_id=str(grant_id(request_id, operator_id)),
+            player_id=request.player_id,
+            coins=request.coins,
+        )
         await self._open_account(request.player_id)  # the grant adds to the opening balance
-        try:
-            balance = await self._ledger.grant(
-                grant_id(request_id, operator_id), request.player_id, request.coins, operator_id
-            )
-        except LedgerMismatch as error:
-            raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED) from error
+        actor = Actor(operator_id, request_id, call.trace_id, request.reason)
+        limit_coins = self._config.grant_coins_per_day_max
+        await self._administration.grant(actor, GrantCoins(granted, limit_coins))
+        balance = await self._ledger.read_balance(request.player_id)
         return api.GrantCoinsResponse(balance=_balance(balance))
 
     async def _open_account(self, player_id: str) -> Balance:

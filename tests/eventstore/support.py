@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,10 @@ from eventstore import (
     next_hash,
     verify_chain,
 )
+from eventstore.administration import FIRST_ADMINISTRATION_HASH, Act, AdministrativeAppend
 from eventstore.disputes import ListedDispute, first_dispute_hash
+from eventstore.errors import VersionConflict
+from eventstore.ledger.ledger import Grant
 
 TIMEOUT_SECONDS = 30.0
 OPENED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -120,3 +123,34 @@ def server_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="durak-test-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
+
+
+async def grant(
+    store: EventStore, grant_id: UUID, player: str, coins: int, actor: str = "operator"
+) -> None:
+    """Issue coins with a record in the administrative log, once for each id."""
+    data = f"{player} {coins}".encode()
+    while True:
+        last = await store.administration.read_last()
+        if await store.administration.find(actor, grant_id):
+            return None
+        act = next_act(last, data, actor=actor, subject=player, request_id=grant_id)
+        with suppress(VersionConflict):
+            return await store.administration.append(act, Grant(grant_id, player, coins, actor))
+
+
+def next_act(
+    last: StoredRecord | None,
+    data: bytes,
+    *,
+    kind: int = 1,
+    actor: str = "operator",
+    subject: str = "ann",
+    request_id: UUID | None = None,
+    at: datetime = datetime(2026, 1, 1, tzinfo=UTC),
+) -> AdministrativeAppend:
+    """Return the record that follows the last one of the administrative log."""
+    version, link = (last.version, last.hash) if last else (0, FIRST_ADMINISTRATION_HASH)
+    link_after = next_hash(link, data)
+    act = Act(version + 1, data, link_after, kind, actor, subject, request_id or uuid4(), at)
+    return AdministrativeAppend(act, link)

@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from durak.v1 import administration_pb2 as durak_dot_v1_dot_administration__pb2
 from durak.v1 import cards_pb2 as durak_dot_v1_dot_cards__pb2
 from durak.v1 import events_pb2 as durak_dot_v1_dot_events__pb2
 from durak.v1 import table_pb2 as durak_dot_v1_dot_table__pb2
@@ -29,7 +30,7 @@ from durak.v1 import transcript_pb2 as durak_dot_v1_dot_transcript__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x64urak/v1/audit_service.proto\x12\x08\x64urak.v1\x1a\x14\x64urak/v1/cards.proto\x1a\x15\x64urak/v1/events.proto\x1a\x14\x64urak/v1/table.proto\x1a\x19\x64urak/v1/transcript.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"c\n\x11ReadEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x15\n\rafter_version\x18\x02 \x01(\x05\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"_\n\x0cStoredRecord\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0e\n\x06stored\x18\x02 \x01(\x0c\x12\x0c\n\x04hash\x18\x03 \x01(\x0c\x12 \n\x06record\x18\x04 \x01(\x0b\x32\x10.durak.v1.Record\"l\n\x12ReadEventsResponse\x12\'\n\x07records\x18\x01 \x03(\x0b\x32\x16.durak.v1.StoredRecord\x12\x14\n\x0chead_version\x18\x02 \x01(\x05\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"G\n\x11GetStateAtRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07version\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\n\n\x08_version\"V\n\x08OpenSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x1c\n\x04hand\x18\x02 \x03(\x0e\x32\x0e.durak.v1.Card\x12\x1e\n\x05moves\x18\x03 \x01(\x0b\x32\x0f.durak.v1.Moves\"\xb2\x01\n\tOpenState\x12!\n\x04view\x18\x01 \x01(\x0b\x32\x13.durak.v1.TableView\x12!\n\x05seats\x18\x02 \x03(\x0b\x32\x12.durak.v1.OpenSeat\x12\x1d\n\x05stock\x18\x03 \x03(\x0e\x32\x0e.durak.v1.Card\x12!\n\tdiscarded\x18\x04 \x03(\x0e\x32\x0e.durak.v1.Card\x12\x1d\n\x15illegal_play_versions\x18\x05 \x03(\x05\"8\n\x12GetStateAtResponse\x12\"\n\x05state\x18\x01 \x01(\x0b\x32\x13.durak.v1.OpenState\"&\n\x12VerifyMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"\xca\x01\n\x07\x46inding\x12#\n\x04kind\x18\x01 \x01(\x0e\x32\x15.durak.v1.FindingKind\x12+\n\x08severity\x18\x02 \x01(\x0e\x32\x19.durak.v1.FindingSeverity\x12\x0e\n\x06\x63lause\x18\x03 \x01(\t\x12\x14\n\x07version\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\x04seat\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x10\n\x08\x65xpected\x18\x06 \x01(\t\x12\r\n\x05\x66ound\x18\x07 \x01(\tB\n\n\x08_versionB\x07\n\x05_seat\"\x90\x01\n\x0bIllegalPlay\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x1c\n\x04\x63\x61rd\x18\x03 \x01(\x0e\x32\x0e.durak.v1.Card\x12\x0e\n\x06\x63lause\x18\x04 \x01(\t\x12\x1e\n\x11\x63hallenge_version\x18\x05 \x01(\x05H\x00\x88\x01\x01\x42\x14\n\x12_challenge_version\"{\n\x10\x43hallengeVerdict\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0f\n\x07\x61\x63\x63user\x18\x02 \x01(\x05\x12\x14\n\x0cplay_version\x18\x03 \x01(\x05\x12\x0f\n\x07\x61\x63\x63used\x18\x04 \x01(\x05\x12\x0e\n\x06\x63lause\x18\x05 \x01(\t\x12\x0e\n\x06upheld\x18\x06 \x01(\x08\"\x9d\x02\n\x0b\x41uditReport\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\n\n\x02ok\x18\x02 \x01(\x08\x12#\n\x08\x66indings\x18\x03 \x03(\x0b\x32\x11.durak.v1.Finding\x12,\n\rillegal_plays\x18\x04 \x03(\x0b\x32\x15.durak.v1.IllegalPlay\x12,\n\x08verdicts\x18\x05 \x03(\x0b\x32\x1a.durak.v1.ChallengeVerdict\x12\x14\n\x0chead_version\x18\x06 \x01(\x05\x12\x11\n\thead_hash\x18\x07 \x01(\x0c\x12\r\n\x05\x65nded\x18\x08 \x01(\x08\x12\"\n\x07outcome\x18\t \x01(\x0e\x32\x11.durak.v1.Outcome\x12\x13\n\x0bshare_coins\x18\n \x03(\x03\"<\n\x13VerifyMatchResponse\x12%\n\x06report\x18\x01 \x01(\x0b\x32\x15.durak.v1.AuditReport\"t\n\x14VerifyPayoutsRequest\x12.\n\nstart_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"?\n\x0eVerifyProgress\x12\x16\n\x0ematches_judged\x18\x01 \x01(\x03\x12\x15\n\rmatches_total\x18\x02 \x01(\x03\"\x8d\x01\n\x0bLedgerState\x12\n\n\x02ok\x18\x01 \x01(\x08\x12\x14\n\x0cissued_coins\x18\x02 \x01(\x03\x12\x17\n\x0f\x61vailable_coins\x18\x03 \x01(\x03\x12\x14\n\x0c\x65scrow_coins\x18\x04 \x01(\x03\x12\x16\n\x0ewrong_accounts\x18\x05 \x03(\t\x12\x15\n\rwrong_matches\x18\x06 \x03(\t\"\xae\x01\n\x0ePayoutsSummary\x12\x16\n\x0ematches_judged\x18\x01 \x01(\x03\x12\x1b\n\x13matches_with_faults\x18\x02 \x01(\x03\x12\x14\n\x0cstaked_coins\x18\x03 \x01(\x03\x12\x16\n\x0erefunded_coins\x18\x04 \x01(\x03\x12\x12\n\npaid_coins\x18\x05 \x01(\x03\x12%\n\x06ledger\x18\x06 \x01(\x0b\x32\x15.durak.v1.LedgerState\"\xa3\x01\n\x15VerifyPayoutsResponse\x12,\n\x08progress\x18\x01 \x01(\x0b\x32\x18.durak.v1.VerifyProgressH\x00\x12\'\n\x06\x66\x61ulty\x18\x02 \x01(\x0b\x32\x15.durak.v1.AuditReportH\x00\x12+\n\x07summary\x18\x03 \x01(\x0b\x32\x18.durak.v1.PayoutsSummaryH\x00\x42\x06\n\x04kind\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\")\n\x13\x45xportMatchResponse\x12\x12\n\ntranscript\x18\x01 \x01(\x0c\"n\n\x14GetCheckpointRequest\x12\x16\n\ttree_size\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x1c\n\x0fsince_tree_size\x18\x02 \x01(\x03H\x01\x88\x01\x01\x42\x0c\n\n_tree_sizeB\x12\n\x10_since_tree_size\"v\n\x15GetCheckpointResponse\x12\x12\n\ncheckpoint\x18\x01 \x01(\t\x12-\n\tsign_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12\x63onsistency_hashes\x18\x03 \x03(\x0c\"f\n\x18GetInclusionProofRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x16\n\ttree_size\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\ndispute_id\x18\x03 \x01(\tB\x0c\n\n_tree_size\"\x85\x01\n\x19GetInclusionProofResponse\x12+\n\tinclusion\x18\x01 \x01(\x0b\x32\x18.durak.v1.InclusionProof\x12\x14\n\x0clast_version\x18\x02 \x01(\x05\x12\x11\n\thead_hash\x18\x03 \x01(\x0c\x12\x12\n\ncheckpoint\x18\x04 \x01(\t*j\n\x0f\x46indingSeverity\x12 \n\x1c\x46INDING_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x46INDING_SEVERITY_FAULT\x10\x01\x12\x19\n\x15\x46INDING_SEVERITY_NOTE\x10\x02*\xe8\n\n\x0b\x46indingKind\x12\x1c\n\x18\x46INDING_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46INDING_KIND_UNREADABLE\x10\x01\x12 \n\x1c\x46INDING_KIND_UNKNOWN_CONTENT\x10\x02\x12\x16\n\x12\x46INDING_KIND_CHAIN\x10\x03\x12\x19\n\x15\x46INDING_KIND_MATCH_ID\x10\x04\x12\x18\n\x14\x46INDING_KIND_VERSION\x10\x05\x12\x15\n\x11\x46INDING_KIND_TIME\x10\x06\x12\x16\n\x12\x46INDING_KIND_ACTOR\x10\x07\x12\x18\n\x14\x46INDING_KIND_REQUEST\x10\x08\x12\x18\n\x14\x46INDING_KIND_OPENING\x10\t\x12\x19\n\x15\x46INDING_KIND_SETTINGS\x10\n\x12\x1e\n\x1a\x46INDING_KIND_RULES_VERSION\x10\x0b\x12\x15\n\x11\x46INDING_KIND_SEED\x10\x0c\x12\x18\n\x14\x46INDING_KIND_SEATING\x10\r\x12\x18\n\x14\x46INDING_KIND_SHUFFLE\x10\x0e\x12\x1f\n\x1b\x46INDING_KIND_FIRST_ATTACKER\x10\x0f\x12\x1c\n\x18\x46INDING_KIND_OUT_OF_PLAY\x10\x10\x12\x1c\n\x18\x46INDING_KIND_OUT_OF_TURN\x10\x11\x12\x1e\n\x1a\x46INDING_KIND_CARD_NOT_HELD\x10\x12\x12\x14\n\x10\x46INDING_KIND_CAP\x10\x13\x12\x15\n\x11\x46INDING_KIND_RANK\x10\x14\x12\x17\n\x13\x46INDING_KIND_TARGET\x10\x15\x12\x15\n\x11\x46INDING_KIND_BEAT\x10\x16\x12\x19\n\x15\x46INDING_KIND_TRANSFER\x10\x17\x12\x15\n\x11\x46INDING_KIND_TAKE\x10\x18\x12\x15\n\x11\x46INDING_KIND_PASS\x10\x19\x12\x1a\n\x16\x46INDING_KIND_CHALLENGE\x10\x1a\x12\x18\n\x14\x46INDING_KIND_VERDICT\x10\x1b\x12\x18\n\x14\x46INDING_KIND_MISSING\x10\x1c\x12\x1b\n\x17\x46INDING_KIND_UNEXPECTED\x10\x1d\x12\x1a\n\x16\x46INDING_KIND_DISCARDED\x10\x1e\x12\x15\n\x11\x46INDING_KIND_TOOK\x10\x1f\x12\x15\n\x11\x46INDING_KIND_DREW\x10 \x12\x19\n\x15\x46INDING_KIND_WENT_OUT\x10!\x12\x18\n\x14\x46INDING_KIND_TIMEOUT\x10\"\x12\x1b\n\x17\x46INDING_KIND_SERVER_ACT\x10#\x12\x15\n\x11\x46INDING_KIND_LEFT\x10$\x12\x1a\n\x16\x46INDING_KIND_LATE_MOVE\x10%\x12\x18\n\x14\x46INDING_KIND_OUTCOME\x10&\x12\x16\n\x12\x46INDING_KIND_PLACE\x10\'\x12\x16\n\x12\x46INDING_KIND_SHARE\x10(\x12\x1b\n\x17\x46INDING_KIND_UNFINISHED\x10)\x12\x16\n\x12\x46INDING_KIND_STAKE\x10*\x12\x17\n\x13\x46INDING_KIND_REFUND\x10+\x12\x17\n\x13\x46INDING_KIND_PAYOUT\x10,\x12\x17\n\x13\x46INDING_KIND_ESCROW\x10-\x12\x17\n\x13\x46INDING_KIND_LEDGER\x10.\x12\x17\n\x13\x46INDING_KIND_FORMAT\x10/\x12\x1b\n\x17\x46INDING_KIND_CHECKPOINT\x10\x30\x12\x1a\n\x16\x46INDING_KIND_INCLUSION\x10\x31\x12\x19\n\x15\x46INDING_KIND_TOO_MANY\x10\x32\x12\x17\n\x13\x46INDING_KIND_REVEAL\x10\x33\x32\xbc\x04\n\x0c\x41uditService\x12G\n\nReadEvents\x12\x1b.durak.v1.ReadEventsRequest\x1a\x1c.durak.v1.ReadEventsResponse\x12G\n\nGetStateAt\x12\x1b.durak.v1.GetStateAtRequest\x1a\x1c.durak.v1.GetStateAtResponse\x12J\n\x0bVerifyMatch\x12\x1c.durak.v1.VerifyMatchRequest\x1a\x1d.durak.v1.VerifyMatchResponse\x12R\n\rVerifyPayouts\x12\x1e.durak.v1.VerifyPayoutsRequest\x1a\x1f.durak.v1.VerifyPayoutsResponse0\x01\x12J\n\x0b\x45xportMatch\x12\x1c.durak.v1.ExportMatchRequest\x1a\x1d.durak.v1.ExportMatchResponse\x12P\n\rGetCheckpoint\x12\x1e.durak.v1.GetCheckpointRequest\x1a\x1f.durak.v1.GetCheckpointResponse\x12\\\n\x11GetInclusionProof\x12\".durak.v1.GetInclusionProofRequest\x1a#.durak.v1.GetInclusionProofResponseB^\n\x08\x64urak.v1B\x11\x41uditServiceProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x64urak/v1/audit_service.proto\x12\x08\x64urak.v1\x1a\x1d\x64urak/v1/administration.proto\x1a\x14\x64urak/v1/cards.proto\x1a\x15\x64urak/v1/events.proto\x1a\x14\x64urak/v1/table.proto\x1a\x19\x64urak/v1/transcript.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"c\n\x11ReadEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x15\n\rafter_version\x18\x02 \x01(\x05\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"_\n\x0cStoredRecord\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0e\n\x06stored\x18\x02 \x01(\x0c\x12\x0c\n\x04hash\x18\x03 \x01(\x0c\x12 \n\x06record\x18\x04 \x01(\x0b\x32\x10.durak.v1.Record\"l\n\x12ReadEventsResponse\x12\'\n\x07records\x18\x01 \x03(\x0b\x32\x16.durak.v1.StoredRecord\x12\x14\n\x0chead_version\x18\x02 \x01(\x05\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"G\n\x11GetStateAtRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07version\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\n\n\x08_version\"V\n\x08OpenSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x1c\n\x04hand\x18\x02 \x03(\x0e\x32\x0e.durak.v1.Card\x12\x1e\n\x05moves\x18\x03 \x01(\x0b\x32\x0f.durak.v1.Moves\"\xb2\x01\n\tOpenState\x12!\n\x04view\x18\x01 \x01(\x0b\x32\x13.durak.v1.TableView\x12!\n\x05seats\x18\x02 \x03(\x0b\x32\x12.durak.v1.OpenSeat\x12\x1d\n\x05stock\x18\x03 \x03(\x0e\x32\x0e.durak.v1.Card\x12!\n\tdiscarded\x18\x04 \x03(\x0e\x32\x0e.durak.v1.Card\x12\x1d\n\x15illegal_play_versions\x18\x05 \x03(\x05\"8\n\x12GetStateAtResponse\x12\"\n\x05state\x18\x01 \x01(\x0b\x32\x13.durak.v1.OpenState\"&\n\x12VerifyMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"\xca\x01\n\x07\x46inding\x12#\n\x04kind\x18\x01 \x01(\x0e\x32\x15.durak.v1.FindingKind\x12+\n\x08severity\x18\x02 \x01(\x0e\x32\x19.durak.v1.FindingSeverity\x12\x0e\n\x06\x63lause\x18\x03 \x01(\t\x12\x14\n\x07version\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\x04seat\x18\x05 \x01(\x05H\x01\x88\x01\x01\x12\x10\n\x08\x65xpected\x18\x06 \x01(\t\x12\r\n\x05\x66ound\x18\x07 \x01(\tB\n\n\x08_versionB\x07\n\x05_seat\"\x90\x01\n\x0bIllegalPlay\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x1c\n\x04\x63\x61rd\x18\x03 \x01(\x0e\x32\x0e.durak.v1.Card\x12\x0e\n\x06\x63lause\x18\x04 \x01(\t\x12\x1e\n\x11\x63hallenge_version\x18\x05 \x01(\x05H\x00\x88\x01\x01\x42\x14\n\x12_challenge_version\"{\n\x10\x43hallengeVerdict\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0f\n\x07\x61\x63\x63user\x18\x02 \x01(\x05\x12\x14\n\x0cplay_version\x18\x03 \x01(\x05\x12\x0f\n\x07\x61\x63\x63used\x18\x04 \x01(\x05\x12\x0e\n\x06\x63lause\x18\x05 \x01(\t\x12\x0e\n\x06upheld\x18\x06 \x01(\x08\"\x9d\x02\n\x0b\x41uditReport\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\n\n\x02ok\x18\x02 \x01(\x08\x12#\n\x08\x66indings\x18\x03 \x03(\x0b\x32\x11.durak.v1.Finding\x12,\n\rillegal_plays\x18\x04 \x03(\x0b\x32\x15.durak.v1.IllegalPlay\x12,\n\x08verdicts\x18\x05 \x03(\x0b\x32\x1a.durak.v1.ChallengeVerdict\x12\x14\n\x0chead_version\x18\x06 \x01(\x05\x12\x11\n\thead_hash\x18\x07 \x01(\x0c\x12\r\n\x05\x65nded\x18\x08 \x01(\x08\x12\"\n\x07outcome\x18\t \x01(\x0e\x32\x11.durak.v1.Outcome\x12\x13\n\x0bshare_coins\x18\n \x03(\x03\"<\n\x13VerifyMatchResponse\x12%\n\x06report\x18\x01 \x01(\x0b\x32\x15.durak.v1.AuditReport\"t\n\x14VerifyPayoutsRequest\x12.\n\nstart_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"?\n\x0eVerifyProgress\x12\x16\n\x0ematches_judged\x18\x01 \x01(\x03\x12\x15\n\rmatches_total\x18\x02 \x01(\x03\"\x8d\x01\n\x0bLedgerState\x12\n\n\x02ok\x18\x01 \x01(\x08\x12\x14\n\x0cissued_coins\x18\x02 \x01(\x03\x12\x17\n\x0f\x61vailable_coins\x18\x03 \x01(\x03\x12\x14\n\x0c\x65scrow_coins\x18\x04 \x01(\x03\x12\x16\n\x0ewrong_accounts\x18\x05 \x03(\t\x12\x15\n\rwrong_matches\x18\x06 \x03(\t\"\xae\x01\n\x0ePayoutsSummary\x12\x16\n\x0ematches_judged\x18\x01 \x01(\x03\x12\x1b\n\x13matches_with_faults\x18\x02 \x01(\x03\x12\x14\n\x0cstaked_coins\x18\x03 \x01(\x03\x12\x16\n\x0erefunded_coins\x18\x04 \x01(\x03\x12\x12\n\npaid_coins\x18\x05 \x01(\x03\x12%\n\x06ledger\x18\x06 \x01(\x0b\x32\x15.durak.v1.LedgerState\"\xa3\x01\n\x15VerifyPayoutsResponse\x12,\n\x08progress\x18\x01 \x01(\x0b\x32\x18.durak.v1.VerifyProgressH\x00\x12\'\n\x06\x66\x61ulty\x18\x02 \x01(\x0b\x32\x15.durak.v1.AuditReportH\x00\x12+\n\x07summary\x18\x03 \x01(\x0b\x32\x18.durak.v1.PayoutsSummaryH\x00\x42\x06\n\x04kind\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\")\n\x13\x45xportMatchResponse\x12\x12\n\ntranscript\x18\x01 \x01(\x0c\"n\n\x14GetCheckpointRequest\x12\x16\n\ttree_size\x18\x01 \x01(\x03H\x00\x88\x01\x01\x12\x1c\n\x0fsince_tree_size\x18\x02 \x01(\x03H\x01\x88\x01\x01\x42\x0c\n\n_tree_sizeB\x12\n\x10_since_tree_size\"v\n\x15GetCheckpointResponse\x12\x12\n\ncheckpoint\x18\x01 \x01(\t\x12-\n\tsign_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12\x63onsistency_hashes\x18\x03 \x03(\x0c\"f\n\x18GetInclusionProofRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x16\n\ttree_size\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\ndispute_id\x18\x03 \x01(\tB\x0c\n\n_tree_size\"\x85\x01\n\x19GetInclusionProofResponse\x12+\n\tinclusion\x18\x01 \x01(\x0b\x32\x18.durak.v1.InclusionProof\x12\x14\n\x0clast_version\x18\x02 \x01(\x05\x12\x11\n\thead_hash\x18\x03 \x01(\x0c\x12\x12\n\ncheckpoint\x18\x04 \x01(\t\"\x86\x01\n\x1fListAdministrativeEventsRequest\x12\x10\n\x08\x61\x63tor_id\x18\x01 \x01(\t\x12*\n\x04kind\x18\x02 \x01(\x0e\x32\x1c.durak.v1.AdministrativeKind\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"r\n ListAdministrativeEventsResponse\x12\x35\n\x07records\x18\x01 \x03(\x0b\x32$.durak.v1.StoredAdministrativeRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*j\n\x0f\x46indingSeverity\x12 \n\x1c\x46INDING_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x46INDING_SEVERITY_FAULT\x10\x01\x12\x19\n\x15\x46INDING_SEVERITY_NOTE\x10\x02*\xe8\n\n\x0b\x46indingKind\x12\x1c\n\x18\x46INDING_KIND_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x46INDING_KIND_UNREADABLE\x10\x01\x12 \n\x1c\x46INDING_KIND_UNKNOWN_CONTENT\x10\x02\x12\x16\n\x12\x46INDING_KIND_CHAIN\x10\x03\x12\x19\n\x15\x46INDING_KIND_MATCH_ID\x10\x04\x12\x18\n\x14\x46INDING_KIND_VERSION\x10\x05\x12\x15\n\x11\x46INDING_KIND_TIME\x10\x06\x12\x16\n\x12\x46INDING_KIND_ACTOR\x10\x07\x12\x18\n\x14\x46INDING_KIND_REQUEST\x10\x08\x12\x18\n\x14\x46INDING_KIND_OPENING\x10\t\x12\x19\n\x15\x46INDING_KIND_SETTINGS\x10\n\x12\x1e\n\x1a\x46INDING_KIND_RULES_VERSION\x10\x0b\x12\x15\n\x11\x46INDING_KIND_SEED\x10\x0c\x12\x18\n\x14\x46INDING_KIND_SEATING\x10\r\x12\x18\n\x14\x46INDING_KIND_SHUFFLE\x10\x0e\x12\x1f\n\x1b\x46INDING_KIND_FIRST_ATTACKER\x10\x0f\x12\x1c\n\x18\x46INDING_KIND_OUT_OF_PLAY\x10\x10\x12\x1c\n\x18\x46INDING_KIND_OUT_OF_TURN\x10\x11\x12\x1e\n\x1a\x46INDING_KIND_CARD_NOT_HELD\x10\x12\x12\x14\n\x10\x46INDING_KIND_CAP\x10\x13\x12\x15\n\x11\x46INDING_KIND_RANK\x10\x14\x12\x17\n\x13\x46INDING_KIND_TARGET\x10\x15\x12\x15\n\x11\x46INDING_KIND_BEAT\x10\x16\x12\x19\n\x15\x46INDING_KIND_TRANSFER\x10\x17\x12\x15\n\x11\x46INDING_KIND_TAKE\x10\x18\x12\x15\n\x11\x46INDING_KIND_PASS\x10\x19\x12\x1a\n\x16\x46INDING_KIND_CHALLENGE\x10\x1a\x12\x18\n\x14\x46INDING_KIND_VERDICT\x10\x1b\x12\x18\n\x14\x46INDING_KIND_MISSING\x10\x1c\x12\x1b\n\x17\x46INDING_KIND_UNEXPECTED\x10\x1d\x12\x1a\n\x16\x46INDING_KIND_DISCARDED\x10\x1e\x12\x15\n\x11\x46INDING_KIND_TOOK\x10\x1f\x12\x15\n\x11\x46INDING_KIND_DREW\x10 \x12\x19\n\x15\x46INDING_KIND_WENT_OUT\x10!\x12\x18\n\x14\x46INDING_KIND_TIMEOUT\x10\"\x12\x1b\n\x17\x46INDING_KIND_SERVER_ACT\x10#\x12\x15\n\x11\x46INDING_KIND_LEFT\x10$\x12\x1a\n\x16\x46INDING_KIND_LATE_MOVE\x10%\x12\x18\n\x14\x46INDING_KIND_OUTCOME\x10&\x12\x16\n\x12\x46INDING_KIND_PLACE\x10\'\x12\x16\n\x12\x46INDING_KIND_SHARE\x10(\x12\x1b\n\x17\x46INDING_KIND_UNFINISHED\x10)\x12\x16\n\x12\x46INDING_KIND_STAKE\x10*\x12\x17\n\x13\x46INDING_KIND_REFUND\x10+\x12\x17\n\x13\x46INDING_KIND_PAYOUT\x10,\x12\x17\n\x13\x46INDING_KIND_ESCROW\x10-\x12\x17\n\x13\x46INDING_KIND_LEDGER\x10.\x12\x17\n\x13\x46INDING_KIND_FORMAT\x10/\x12\x1b\n\x17\x46INDING_KIND_CHECKPOINT\x10\x30\x12\x1a\n\x16\x46INDING_KIND_INCLUSION\x10\x31\x12\x19\n\x15\x46INDING_KIND_TOO_MANY\x10\x32\x12\x17\n\x13\x46INDING_KIND_REVEAL\x10\x33\x32\xaf\x05\n\x0c\x41uditService\x12G\n\nReadEvents\x12\x1b.durak.v1.ReadEventsRequest\x1a\x1c.durak.v1.ReadEventsResponse\x12G\n\nGetStateAt\x12\x1b.durak.v1.GetStateAtRequest\x1a\x1c.durak.v1.GetStateAtResponse\x12J\n\x0bVerifyMatch\x12\x1c.durak.v1.VerifyMatchRequest\x1a\x1d.durak.v1.VerifyMatchResponse\x12R\n\rVerifyPayouts\x12\x1e.durak.v1.VerifyPayoutsRequest\x1a\x1f.durak.v1.VerifyPayoutsResponse0\x01\x12J\n\x0b\x45xportMatch\x12\x1c.durak.v1.ExportMatchRequest\x1a\x1d.durak.v1.ExportMatchResponse\x12P\n\rGetCheckpoint\x12\x1e.durak.v1.GetCheckpointRequest\x1a\x1f.durak.v1.GetCheckpointResponse\x12\\\n\x11GetInclusionProof\x12\".durak.v1.GetInclusionProofRequest\x1a#.durak.v1.GetInclusionProofResponse\x12q\n\x18ListAdministrativeEvents\x12).durak.v1.ListAdministrativeEventsRequest\x1a*.durak.v1.ListAdministrativeEventsResponseB^\n\x08\x64urak.v1B\x11\x41uditServiceProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,58 +38,62 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'durak.v1.audit_service_pb2'
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\010durak.v1B\021AuditServiceProtoP\001Z\"durak.example/gen/durak/v1;durakv1\242\002\003DRK\252\002\010Durak.V1\272\002\007DurakV1'
-  _globals['_FINDINGSEVERITY']._serialized_start=2969
-  _globals['_FINDINGSEVERITY']._serialized_end=3075
-  _globals['_FINDINGKIND']._serialized_start=3078
-  _globals['_FINDINGKIND']._serialized_end=4462
-  _globals['_READEVENTSREQUEST']._serialized_start=169
-  _globals['_READEVENTSREQUEST']._serialized_end=268
-  _globals['_STOREDRECORD']._serialized_start=270
-  _globals['_STOREDRECORD']._serialized_end=365
-  _globals['_READEVENTSRESPONSE']._serialized_start=367
-  _globals['_READEVENTSRESPONSE']._serialized_end=475
-  _globals['_GETSTATEATREQUEST']._serialized_start=477
-  _globals['_GETSTATEATREQUEST']._serialized_end=548
-  _globals['_OPENSEAT']._serialized_start=550
-  _globals['_OPENSEAT']._serialized_end=636
-  _globals['_OPENSTATE']._serialized_start=639
-  _globals['_OPENSTATE']._serialized_end=817
-  _globals['_GETSTATEATRESPONSE']._serialized_start=819
-  _globals['_GETSTATEATRESPONSE']._serialized_end=875
-  _globals['_VERIFYMATCHREQUEST']._serialized_start=877
-  _globals['_VERIFYMATCHREQUEST']._serialized_end=915
-  _globals['_FINDING']._serialized_start=918
-  _globals['_FINDING']._serialized_end=1120
-  _globals['_ILLEGALPLAY']._serialized_start=1123
-  _globals['_ILLEGALPLAY']._serialized_end=1267
-  _globals['_CHALLENGEVERDICT']._serialized_start=1269
-  _globals['_CHALLENGEVERDICT']._serialized_end=1392
-  _globals['_AUDITREPORT']._serialized_start=1395
-  _globals['_AUDITREPORT']._serialized_end=1680
-  _globals['_VERIFYMATCHRESPONSE']._serialized_start=1682
-  _globals['_VERIFYMATCHRESPONSE']._serialized_end=1742
-  _globals['_VERIFYPAYOUTSREQUEST']._serialized_start=1744
-  _globals['_VERIFYPAYOUTSREQUEST']._serialized_end=1860
-  _globals['_VERIFYPROGRESS']._serialized_start=1862
-  _globals['_VERIFYPROGRESS']._serialized_end=1925
-  _globals['_LEDGERSTATE']._serialized_start=1928
-  _globals['_LEDGERSTATE']._serialized_end=2069
-  _globals['_PAYOUTSSUMMARY']._serialized_start=2072
-  _globals['_PAYOUTSSUMMARY']._serialized_end=2246
-  _globals['_VERIFYPAYOUTSRESPONSE']._serialized_start=2249
-  _globals['_VERIFYPAYOUTSRESPONSE']._serialized_end=2412
-  _globals['_EXPORTMATCHREQUEST']._serialized_start=2414
-  _globals['_EXPORTMATCHREQUEST']._serialized_end=2452
-  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2454
-  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2495
-  _globals['_GETCHECKPOINTREQUEST']._serialized_start=2497
-  _globals['_GETCHECKPOINTREQUEST']._serialized_end=2607
-  _globals['_GETCHECKPOINTRESPONSE']._serialized_start=2609
-  _globals['_GETCHECKPOINTRESPONSE']._serialized_end=2727
-  _globals['_GETINCLUSIONPROOFREQUEST']._serialized_start=2729
-  _globals['_GETINCLUSIONPROOFREQUEST']._serialized_end=2831
-  _globals['_GETINCLUSIONPROOFRESPONSE']._serialized_start=2834
-  _globals['_GETINCLUSIONPROOFRESPONSE']._serialized_end=2967
-  _globals['_AUDITSERVICE']._serialized_start=4465
-  _globals['_AUDITSERVICE']._serialized_end=5037
+  _globals['_FINDINGSEVERITY']._serialized_start=3253
+  _globals['_FINDINGSEVERITY']._serialized_end=3359
+  _globals['_FINDINGKIND']._serialized_start=3362
+  _globals['_FINDINGKIND']._serialized_end=4746
+  _globals['_READEVENTSREQUEST']._serialized_start=200
+  _globals['_READEVENTSREQUEST']._serialized_end=299
+  _globals['_STOREDRECORD']._serialized_start=301
+  _globals['_STOREDRECORD']._serialized_end=396
+  _globals['_READEVENTSRESPONSE']._serialized_start=398
+  _globals['_READEVENTSRESPONSE']._serialized_end=506
+  _globals['_GETSTATEATREQUEST']._serialized_start=508
+  _globals['_GETSTATEATREQUEST']._serialized_end=579
+  _globals['_OPENSEAT']._serialized_start=581
+  _globals['_OPENSEAT']._serialized_end=667
+  _globals['_OPENSTATE']._serialized_start=670
+  _globals['_OPENSTATE']._serialized_end=848
+  _globals['_GETSTATEATRESPONSE']._serialized_start=850
+  _globals['_GETSTATEATRESPONSE']._serialized_end=906
+  _globals['_VERIFYMATCHREQUEST']._serialized_start=908
+  _globals['_VERIFYMATCHREQUEST']._serialized_end=946
+  _globals['_FINDING']._serialized_start=949
+  _globals['_FINDING']._serialized_end=1151
+  _globals['_ILLEGALPLAY']._serialized_start=1154
+  _globals['_ILLEGALPLAY']._serialized_end=1298
+  _globals['_CHALLENGEVERDICT']._serialized_start=1300
+  _globals['_CHALLENGEVERDICT']._serialized_end=1423
+  _globals['_AUDITREPORT']._serialized_start=1426
+  _globals['_AUDITREPORT']._serialized_end=1711
+  _globals['_VERIFYMATCHRESPONSE']._serialized_start=1713
+  _globals['_VERIFYMATCHRESPONSE']._serialized_end=1773
+  _globals['_VERIFYPAYOUTSREQUEST']._serialized_start=1775
+  _globals['_VERIFYPAYOUTSREQUEST']._serialized_end=1891
+  _globals['_VERIFYPROGRESS']._serialized_start=1893
+  _globals['_VERIFYPROGRESS']._serialized_end=1956
+  _globals['_LEDGERSTATE']._serialized_start=1959
+  _globals['_LEDGERSTATE']._serialized_end=2100
+  _globals['_PAYOUTSSUMMARY']._serialized_start=2103
+  _globals['_PAYOUTSSUMMARY']._serialized_end=2277
+  _globals['_VERIFYPAYOUTSRESPONSE']._serialized_start=2280
+  _globals['_VERIFYPAYOUTSRESPONSE']._serialized_end=2443
+  _globals['_EXPORTMATCHREQUEST']._serialized_start=2445
+  _globals['_EXPORTMATCHREQUEST']._serialized_end=2483
+  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2485
+  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2526
+  _globals['_GETCHECKPOINTREQUEST']._serialized_start=2528
+  _globals['_GETCHECKPOINTREQUEST']._serialized_end=2638
+  _globals['_GETCHECKPOINTRESPONSE']._serialized_start=2640
+  _globals['_GETCHECKPOINTRESPONSE']._serialized_end=2758
+  _globals['_GETINCLUSIONPROOFREQUEST']._serialized_start=2760
+  _globals['_GETINCLUSIONPROOFREQUEST']._serialized_end=2862
+  _globals['_GETINCLUSIONPROOFRESPONSE']._serialized_start=2865
+  _globals['_GETINCLUSIONPROOFRESPONSE']._serialized_end=2998
+  _globals['_LISTADMINISTRATIVEEVENTSREQUEST']._serialized_start=3001
+  _globals['_LISTADMINISTRATIVEEVENTSREQUEST']._serialized_end=3135
+  _globals['_LISTADMINISTRATIVEEVENTSRESPONSE']._serialized_start=3137
+  _globals['_LISTADMINISTRATIVEEVENTSRESPONSE']._serialized_end=3251
+  _globals['_AUDITSERVICE']._serialized_start=4749
+  _globals['_AUDITSERVICE']._serialized_end=5436
 # @@protoc_insertion_point(module_scope)

@@ -4,6 +4,7 @@ isort:skip_file
 """
 
 from collections import abc as _abc
+from durak.v1 import administration_pb2 as _administration_pb2
 from durak.v1 import cards_pb2 as _cards_pb2
 from durak.v1 import events_pb2 as _events_pb2
 from durak.v1 import table_pb2 as _table_pb2
@@ -1155,3 +1156,64 @@ class GetInclusionProofResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetInclusionProofResponse: _TypeAlias = GetInclusionProofResponse  # noqa: Y015
+
+@_typing.final
+class ListAdministrativeEventsRequest(_message.Message):
+    """The request of ListAdministrativeEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTOR_ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    actor_id: _builtins.str
+    """Only acts of this operator or auditor. Empty: of all."""
+    kind: _administration_pb2.AdministrativeKind.ValueType
+    """Only acts of this kind. Unspecified: any kind."""
+    page_size: _builtins.int
+    """0 means 20. The limit is 100."""
+    page_token: _builtins.str
+    """Empty: the first page."""
+    def __init__(
+        self,
+        *,
+        actor_id: _builtins.str = ...,
+        kind: _administration_pb2.AdministrativeKind.ValueType = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actor_id", b"actor_id", "kind", b"kind", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAdministrativeEventsRequest: _TypeAlias = ListAdministrativeEventsRequest  # noqa: Y015
+
+@_typing.final
+class ListAdministrativeEventsResponse(_message.Message):
+    """The reply of ListAdministrativeEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORDS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[_administration_pb2.StoredAdministrativeRecord]:
+        """By version, the newest first."""
+
+    def __init__(
+        self,
+        *,
+        records: _abc.Iterable[_administration_pb2.StoredAdministrativeRecord] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAdministrativeEventsResponse: _TypeAlias = ListAdministrativeEventsResponse  # noqa: Y015

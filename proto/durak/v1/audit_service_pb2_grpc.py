@@ -28,7 +28,7 @@ if _version_not_supported:
 class AuditServiceStub(object):
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`. Such a token cannot play. An auditor cannot see a match at which
+    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
     they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
     nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
     them to players while the match runs.
@@ -77,12 +77,17 @@ class AuditServiceStub(object):
                 request_serializer=durak_dot_v1_dot_audit__service__pb2.GetInclusionProofRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_audit__service__pb2.GetInclusionProofResponse.FromString,
                 _registered_method=True)
+        self.ListAdministrativeEvents = channel.unary_unary(
+                '/durak.v1.AuditService/ListAdministrativeEvents',
+                request_serializer=durak_dot_v1_dot_audit__service__pb2.ListAdministrativeEventsRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_audit__service__pb2.ListAdministrativeEventsResponse.FromString,
+                _registered_method=True)
 
 
 class AuditServiceServicer(object):
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`. Such a token cannot play. An auditor cannot see a match at which
+    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
     they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
     nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
     them to players while the match runs.
@@ -145,6 +150,14 @@ class AuditServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListAdministrativeEvents(self, request, context):
+        """Lists the acts of operators and auditors, the newest first. Operators may call it too. Refused: MALFORMED_FIELD,
+        PAGE_TOKEN_INVALID; LOG_CORRUPT if the stored log was changed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AuditServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -183,6 +196,11 @@ def add_AuditServiceServicer_to_server(servicer, server):
                     request_deserializer=durak_dot_v1_dot_audit__service__pb2.GetInclusionProofRequest.FromString,
                     response_serializer=durak_dot_v1_dot_audit__service__pb2.GetInclusionProofResponse.SerializeToString,
             ),
+            'ListAdministrativeEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAdministrativeEvents,
+                    request_deserializer=durak_dot_v1_dot_audit__service__pb2.ListAdministrativeEventsRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_audit__service__pb2.ListAdministrativeEventsResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'durak.v1.AuditService', rpc_method_handlers)
@@ -194,7 +212,7 @@ def add_AuditServiceServicer_to_server(servicer, server):
 class AuditService(object):
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`. Such a token cannot play. An auditor cannot see a match at which
+    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
     they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
     nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
     them to players while the match runs.
@@ -381,6 +399,33 @@ class AuditService(object):
             '/durak.v1.AuditService/GetInclusionProof',
             durak_dot_v1_dot_audit__service__pb2.GetInclusionProofRequest.SerializeToString,
             durak_dot_v1_dot_audit__service__pb2.GetInclusionProofResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAdministrativeEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/durak.v1.AuditService/ListAdministrativeEvents',
+            durak_dot_v1_dot_audit__service__pb2.ListAdministrativeEventsRequest.SerializeToString,
+            durak_dot_v1_dot_audit__service__pb2.ListAdministrativeEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -15,7 +15,7 @@ GRPC_VERSION: str
 class AuditServiceStub:
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`. Such a token cannot play. An auditor cannot see a match at which
+    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
     they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
     nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
     them to players while the match runs.
@@ -50,11 +50,15 @@ class AuditServiceStub:
     """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
     MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
     """
+    ListAdministrativeEvents: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ListAdministrativeEventsRequest, _audit_service_pb2.ListAdministrativeEventsResponse]
+    """Lists the acts of operators and auditors, the newest first. Operators may call it too. Refused: MALFORMED_FIELD,
+    PAGE_TOKEN_INVALID; LOG_CORRUPT if the stored log was changed.
+    """
 
 class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`. Such a token cannot play. An auditor cannot see a match at which
+    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
     they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
     nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
     them to players while the match runs.
@@ -128,6 +132,16 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_audit_service_pb2.GetInclusionProofResponse]:
         """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
         MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
+        """
+
+    @_abc_1.abstractmethod
+    def ListAdministrativeEvents(
+        self,
+        request: _audit_service_pb2.ListAdministrativeEventsRequest,
+        context: _aio.ServicerContext[_audit_service_pb2.ListAdministrativeEventsRequest, _abc.Awaitable[_audit_service_pb2.ListAdministrativeEventsResponse]],
+    ) -> _abc.Awaitable[_audit_service_pb2.ListAdministrativeEventsResponse]:
+        """Lists the acts of operators and auditors, the newest first. Operators may call it too. Refused: MALFORMED_FIELD,
+        PAGE_TOKEN_INVALID; LOG_CORRUPT if the stored log was changed.
         """
 
 def add_AuditServiceServicer_to_server(servicer: AuditServiceServicer, server: _aio.Server) -> None: ...

@@ -335,6 +335,15 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the player in the request does not sit at this table (R3.0). Action: look at TableView.seats.
     FAILED_PRECONDITION.
     """
+    ERROR_REASON_OWN_GRANT: _ErrorReason.ValueType  # 140
+    """Acts of operators and auditors.
+
+    Cause: the operator and the player are the same account. Action: leave it to another operator. PERMISSION_DENIED.
+    """
+    ERROR_REASON_GRANT_LIMIT_REACHED: _ErrorReason.ValueType  # 141
+    """Cause: the operator would grant more coins in 24 hours than one operator may. Metadata `limit_coins` and
+    `left_coins`. Action: wait, or grant at most `left_coins`. FAILED_PRECONDITION.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason why a call was refused.
@@ -667,5 +676,14 @@ Cause: the owner removed the caller from this table (R3.0). Action: look for ano
 ERROR_REASON_PLAYER_NOT_SEATED: ErrorReason.ValueType  # 131
 """Cause: the player in the request does not sit at this table (R3.0). Action: look at TableView.seats.
 FAILED_PRECONDITION.
+"""
+ERROR_REASON_OWN_GRANT: ErrorReason.ValueType  # 140
+"""Acts of operators and auditors.
+
+Cause: the operator and the player are the same account. Action: leave it to another operator. PERMISSION_DENIED.
+"""
+ERROR_REASON_GRANT_LIMIT_REACHED: ErrorReason.ValueType  # 141
+"""Cause: the operator would grant more coins in 24 hours than one operator may. Metadata `limit_coins` and
+`left_coins`. Action: wait, or grant at most `left_coins`. FAILED_PRECONDITION.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

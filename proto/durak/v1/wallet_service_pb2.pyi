@@ -254,22 +254,26 @@ class GrantCoinsRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     PLAYER_ID_FIELD_NUMBER: _builtins.int
     COINS_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """A new UUID."""
     player_id: _builtins.str
-    """The player. They need not have called the service before."""
+    """The player, but not the operator. They need not have called the service before."""
     coins: _builtins.int
     """The coins to issue, from 1 to a limit that the operator sets."""
+    reason: _builtins.str
+    """Why the player gets coins: 1 to 2000 characters."""
     def __init__(
         self,
         *,
         request_id: _builtins.str = ...,
         player_id: _builtins.str = ...,
         coins: _builtins.int = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "player_id", b"player_id", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "player_id", b"player_id", "reason", b"reason", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

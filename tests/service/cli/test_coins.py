@@ -46,9 +46,9 @@ def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(
         f"Coins: 1000, {none}",
         "    1  +1000      = 1000      opening balance",
     ]
-    assert call(terminal, server, "grant", "anna", "500", "--name", "op") == [
-        f"Coins: 1500, {none}"
-    ]
+    assert call(
+        terminal, server, "grant", "anna", "500", "--reason", "a prize", "--name", "op"
+    ) == [f"Coins: 1500, {none}"]
 
     table = ("--stake", "300", "--seats", "2", "--series")
     anna = terminal.start("play", "--server", server.address, "--name", "anna", *table)
@@ -128,9 +128,29 @@ def test_R12_7_a_staked_table_has_no_bots(terminal: Terminal, server: Server) ->
     kill(anna)
 
 
+def test_a_grant_is_listed_with_its_reason(terminal: Terminal, server: Server) -> None:
+    call(terminal, server, "grant", "anna", "5", "--reason", "a prize", "--name", "op")
+    for role in ("auditor", "operator"):
+        (line,) = call(terminal, server, "admin", "log", "--by", "op", "--role", role)
+        assert re.fullmatch(
+            r"1  \S+Z  op  coins-granted  grant_id=\S+ player_id=anna coins=5  a prize", line
+        ), line
+    assert call(terminal, server, "admin", "log", "--by", "nobody") == []
+
+
 def test_only_operators_can_grant_coins(terminal: Terminal, server: Server) -> None:
     refused = terminal.durak(
-        "grant", "anna", "5", "--role", "player", "--server", server.address, "--name", "anna"
+        "grant",
+        "anna",
+        "5",
+        "--reason",
+        "a prize",
+        "--role",
+        "player",
+        "--server",
+        server.address,
+        "--name",
+        "anna",
     )
     assert refused.returncode == 1
     assert "Your account may not do this." in refused.stderr

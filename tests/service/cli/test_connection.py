@@ -15,7 +15,17 @@ NOWHERE = "00000000-0000-8000-8000-000000000000"
 def test_a_caller_under_the_login_name_learns_that_name(
     shared_terminal: Terminal, shared_server: Server
 ) -> None:
-    grant = ("grant", "anna", "5", "--role", "player", "--server", shared_server.address)
+    grant = (
+        "grant",
+        "anna",
+        "5",
+        "--reason",
+        "a prize",
+        "--role",
+        "player",
+        "--server",
+        shared_server.address,
+    )
     refused = shared_terminal.durak(*grant)
     assert refused.returncode == 1
     text, advice = refused.stderr.splitlines()

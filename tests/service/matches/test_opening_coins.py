@@ -13,6 +13,7 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Outcome
 from service.rebuild import rebuild
 from tests.conftest import Database, execute
+from tests.eventstore.support import grant
 from tests.service.frame import answer_of
 from tests.service.matches.test_stakes import OPENING, balances, staked
 from tests.service.playing import (
@@ -60,7 +61,7 @@ async def test_T13_five_new_accounts_cannot_pour_their_coins_into_a_sixth(playin
     replica = await playing.replica(opening_free_matches_min=3)
     sixth, *throw_aways = await people(playing, replica, "sixth", "a", "b", "c", "d", "e")
     await replica.store.ledger.open_account("sixth", OPENING)
-    await replica.store.ledger.grant(uuid4(), "sixth", 5 * OPENING, "operator")
+    await grant(replica.store, uuid4(), "sixth", 5 * OPENING)
     for player in throw_aways:
         match_id = (await sixth.open(staked(OPENING))).match_id
         await sixth.sit(match_id)
@@ -124,7 +125,7 @@ async def test_R9_6_R12_9_cancelled_abandoned_and_staked_matches_do_not_count(
     await ann.call("CancelTable", api.CancelTableRequest(match_id=waiting, request_id=new_id()))
     for player in players:
         await replica.store.ledger.open_account(player.name, OPENING)
-        await replica.store.ledger.grant(uuid4(), player.name, 10, "operator")
+        await grant(replica.store, uuid4(), player.name, 10)
     await play_out(list(players), await seated(list(players), staked(5)))
     for player in players:
         table = (await player.open(staked(500))).match_id
@@ -137,7 +138,7 @@ async def test_R12_9_granted_coins_can_be_staked_at_once_and_return_to_be_staked
     replica = await playing.replica(opening_free_matches_min=3)
     (ann,) = await people(playing, replica, "ann")
     await replica.store.ledger.open_account("ann", OPENING)
-    await replica.store.ledger.grant(UUID(new_id()), "ann", 100, "operator")
+    await grant(replica.store, UUID(new_id()), "ann", 100)
     for _ in range(2):
         match_id = (await ann.open(staked(60))).match_id
         await ann.sit(match_id)

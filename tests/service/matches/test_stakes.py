@@ -23,6 +23,7 @@ from durak.v1.table_pb2 import DefendMove, Move, Phase, TakeMove
 from eventstore import EventStore
 from eventstore.ledger.transfers import TransferKind
 from service.ids import table_id
+from tests.eventstore.support import grant
 from tests.service.frame import answer_of
 from tests.service.playing import (
     Clock,
@@ -348,7 +349,7 @@ async def test_R13_1_a_rematch_takes_the_stakes_again(playing: Playing) -> None:
     again = api.RematchRequest(match_id=match_id, request_id=new_id())
     async with refused(reasons.ERROR_REASON_INSUFFICIENT_COINS):
         await players[1].call("Rematch", again)
-    await replica.store.ledger.grant(UUID(new_id()), "bob", 200, "operator")
+    await grant(replica.store, UUID(new_id()), "bob", 200)
     for _ in range(2):
         await players[1].call("Rematch", again)
         assert await balances(replica.store, players[1:]) == [(0, 600)]

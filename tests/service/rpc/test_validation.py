@@ -223,7 +223,7 @@ def test_negative_numbers_are_malformed() -> None:
     play = api.PlayRequest(**IDS, move=challenge)
     assert faulty(lambda: requests.play(play)) == {"move.challenge.play_version"}
     grant = GrantCoinsRequest(request_id=str(REQUEST), player_id="ann", coins=-1)
-    assert faulty(lambda: grant_coins(grant, 100)) == {"coins"}
+    assert faulty(lambda: grant_coins(grant, 100)) == {"coins", "reason"}
 
 
 def test_watches_on_a_session() -> None:

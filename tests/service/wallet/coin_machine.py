@@ -28,6 +28,7 @@ from eventstore import Limits as StoreLimits
 from eventstore.errors import StoreError, StoreUnavailable
 from eventstore.ledger.transfers import TransferKind
 from service.config import Config
+from tests.eventstore.support import grant as issue
 from tests.service.playing import Clock, Player, Replica, easy_move, reason_of, without_server_time
 from tests.service.wire import Wire, wire_to_database
 
@@ -262,10 +263,10 @@ class House:
         """Issue coins, and repeat it until it certainly happened."""
 
         async def grant() -> None:
-            ledger = self._leases[at].replica.store.ledger
+            store = self._leases[at].replica.store
             with suppress(StoreUnavailable):
-                await ledger.open_account(player, OPENING)
-                await ledger.grant(grant_id, player, coins, "operator")
+                await store.ledger.open_account(player, OPENING)
+                await issue(store, grant_id, player, coins)
 
         await self._amid(trouble, at, grant())
         for _ in range(2):

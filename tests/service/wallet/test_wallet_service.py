@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import pytest
 from google.rpc import error_details_pb2
@@ -12,7 +13,10 @@ from grpc import aio
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2, wallet_service_pb2
 from durak.v1 import wallet_service_pb2 as api
+from durak.v1.administration_pb2 import AdministrativeRecord
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
+from eventstore.administration import FIRST_ADMINISTRATION_HASH
+from service.stored_records import read_chain
 from tests.service.frame import answer_of
 from tests.service.matches.test_stakes import staked
 from tests.service.playing import DEADLINE_S, KEY, Playing, Replica, new_id, playing, refused
@@ -46,7 +50,8 @@ class Wallet:
         return answer
 
     async def grant(self, **fields: Any) -> tuple[int, int]:
-        fields = {"request_id": new_id(), "player_id": "ann", "coins": 70, **fields}
+        usual = {"request_id": new_id(), "player_id": "ann", "coins": 70, "reason": "a prize"}
+        fields = {**usual, **fields}
         balance = (await self.call("GrantCoins", api.GrantCoinsRequest(**fields))).balance
         return balance.available_coins, balance.escrow_coins
 
@@ -138,7 +143,7 @@ async def test_a_grant_takes_effect_once_and_is_added_to_the_opening_balance(
         await asyncio.gather(*(root.grant(request_id=request_id) for _ in range(4)))
         == [(1070, 0)] * 4
     )
-    for changed in ({"coins": 71}, {"player_id": "bob"}):
+    for changed in ({"coins": 71}, {"player_id": "bob"}, {"reason": "another prize"}):
         async with refused(reasons.ERROR_REASON_REQUEST_ID_REUSED):
             await root.grant(request_id=request_id, **changed)
     assert await rita.grant(request_id=request_id) == (
@@ -164,6 +169,9 @@ async def test_a_grant_takes_effect_once_and_is_added_to_the_opening_balance(
         ({"coins": 0}, "coins"),
         ({"coins": 501}, "coins"),
         ({"coins": 2**63 - 1}, "coins"),
+        ({"reason": ""}, "reason"),
+        ({"reason": " \n"}, "reason"),
+        ({"reason": "x" * 2001}, "reason"),
     ],
 )
 async def test_a_malformed_grant_is_refused(
@@ -208,5 +216,64 @@ def test_R12_1_only_the_grant_names_another_player() -> None:
     assert fields == {
         "GetBalance": set(),
         "ListTransfers": {"page_size", "page_token"},
-        "GrantCoins": {"request_id", "player_id", "coins"},
+        "GrantCoins": {"request_id", "player_id", "coins", "reason"},
     }
+
+
+async def acts(replica: Replica) -> list[AdministrativeRecord]:
+    """Return the administrative log, after a check of its chain."""
+    stored = await replica.store.administration.read()
+    return read_chain(stored, FIRST_ADMINISTRATION_HASH, AdministrativeRecord.FromString)
+
+
+async def test_R12_9_a_grant_goes_on_record_with_who_when_and_why(playing: Playing) -> None:
+    replica = await playing.replica()
+    root = await wallet(playing, replica, "root", "operator")
+    request_id = new_id()
+    for _ in range(2):
+        await root.grant(request_id=request_id, player_id="bob", coins=30, reason="found a bug")
+    (act,) = await acts(replica)
+    assert (act.version, act.actor_id, act.reason) == (1, "root", "found a bug")
+    assert UUID(bytes=act.request_id) == UUID(request_id)
+    assert act.event_time.seconds > 0
+    granted = act.event.coins_granted
+    assert (granted.player_id, granted.coins) == ("bob", 30)
+    (transfer,) = await replica.store.ledger.list_transfers_of(UUID(granted.grant_id))
+    assert (transfer.player, transfer.coins, transfer.actor) == ("bob", 30, "root")
+
+
+async def test_R12_9_nobody_grants_coins_to_themselves(playing: Playing) -> None:
+    replica = await playing.replica()
+    root = await wallet(playing, replica, "root", "operator", "player")
+    async with refused(reasons.ERROR_REASON_OWN_GRANT):
+        await root.grant(player_id="root")
+    assert await root.balance() == (1000, 0)
+    assert await acts(replica) == []
+
+
+async def test_R12_9_an_operator_grants_only_so_many_coins_in_24_hours(playing: Playing) -> None:
+    replica = await playing.replica(grant_coins_per_day_max=100)
+    root, rita = [await wallet(playing, replica, name, "operator") for name in ("root", "rita")]
+    await root.grant(coins=60)
+    with pytest.raises(aio.AioRpcError) as caught:
+        await root.grant(player_id="bob", coins=41)
+    answer = answer_of(caught.value)
+    assert answer.reason == "GRANT_LIMIT_REACHED"
+    (info,) = (one for one in answer.details if isinstance(one, error_details_pb2.ErrorInfo))
+    assert (info.metadata["limit_coins"], info.metadata["left_coins"]) == ("100", "40")
+    await root.grant(player_id="bob", coins=40)
+    await rita.grant(coins=100)  # the limit is for each operator
+    assert sum(act.event.coins_granted.coins for act in await acts(replica)) == 200
+
+
+async def test_R12_9_two_replicas_cannot_exceed_the_limit_together(playing: Playing) -> None:
+    replicas = [await playing.replica(grant_coins_per_day_max=100) for _ in range(2)]
+    roots = [await wallet(playing, replica, "root", "operator") for replica in replicas]
+    grants = (root.grant(player_id=f"p{n}", coins=40) for n in range(3) for root in roots)
+    answers = await asyncio.gather(*grants, return_exceptions=True)
+    reached = [one for one in answers if isinstance(one, aio.AioRpcError)]
+    assert {answer_of(one).reason for one in reached} == {"GRANT_LIMIT_REACHED"}
+    assert len(reached) == 4
+    assert [act.event.coins_granted.coins for act in await acts(replicas[0])] == [40, 40]
+    check = await replicas[0].store.ledger.check()
+    assert (check.holds, check.issued) == (True, 80 + 3 * 1000)

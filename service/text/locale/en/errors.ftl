@@ -90,3 +90,5 @@ secret-does-not-fit = This is not the secret that you promised for this match. S
 already-revealed = Your secret is revealed already.
 seating-suspended = You prevented the deal at several tables. You can take a seat again at { $until }.
 opening-coins-locked = You can stake the coins that came with your account after { $needed_matches } free matches played to the end. So far: { $played_matches }. Play without a stake first.
+own-grant = You cannot grant coins to yourself. Leave it to another operator.
+grant-limit-reached = One operator may grant { $limit_coins } coins in 24 hours, and you have { $left_coins } left. Wait, or grant less.

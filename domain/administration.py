@@ -1,0 +1,52 @@
+"""The acts of operators and auditors that go on record, and the limits on them.
+
+The administrative log has one record for each act. The decisions here read what earlier records
+say; nothing here moves a coin or reads a card.
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from domain.match.refusal import Refusal
+from durak.v1 import errors_pb2 as reasons
+from durak.v1.administration_pb2 import AdministrativeEvent, AdministrativeRecord, CoinsGranted
+
+GRANT_PERIOD_US: Final = 24 * 60 * 60 * 1_000_000
+"""The limit on grants is for any 24 hours, so that midnight does not double it."""
+
+
+class GrantCoins(NamedTuple):
+    """An operator grants coins to a player, within the operator's own limit (R12.9)."""
+
+    granted: CoinsGranted
+    limit_coins: int
+
+    def event(self) -> AdministrativeEvent:
+        """Return the event that the command makes if it is not refused."""
+        return AdministrativeEvent(coins_granted=self.granted)
+
+
+def granted_coins(records: Iterable[AdministrativeRecord]) -> int:
+    """Return the sum of the coins that these records grant."""
+    return sum(record.event.coins_granted.coins for record in records)
+
+
+def decide_grant(
+    recent: Iterable[AdministrativeRecord], operator_id: str, command: GrantCoins
+) -> AdministrativeEvent | Refusal:
+    """Return the event of a grant, or why it is refused.
+
+    `recent` are the operator's grants of the last GRANT_PERIOD_US.
+    """
+    if command.granted.player_id == operator_id:
+        return Refusal(reasons.ERROR_REASON_OWN_GRANT)
+    left = max(0, command.limit_coins - granted_coins(recent))
+    if command.granted.coins > left:
+        metadata = {"limit_coins": str(command.limit_coins), "left_coins": str(left)}
+        return Refusal(reasons.ERROR_REASON_GRANT_LIMIT_REACHED, clause="R12.9", metadata=metadata)
+    return command.event()
+
+
+def subject_of(event: AdministrativeEvent) -> str:
+    """Return what an act is about: the player of a grant."""
+    return event.coins_granted.player_id

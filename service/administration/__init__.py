@@ -1,0 +1,1 @@
+"""The administrative log: records the acts of operators and auditors with their reasons."""

@@ -1,0 +1,164 @@
+"""The administrative log as messages: acts decided, recorded once, and read back."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from google.protobuf.message import DecodeError
+
+from domain.administration import GRANT_PERIOD_US, GrantCoins, decide_grant, subject_of
+from domain.match.refusal import Refusal
+from domain.match.view import timestamp
+from durak.v1 import errors_pb2 as reasons
+from durak.v1.administration_pb2 import (
+    AdministrativeEvent,
+    AdministrativeRecord,
+    StoredAdministrativeRecord,
+)
+from eventstore import EventStore, StoredRecord, next_hash
+from eventstore.administration import FIRST_ADMINISTRATION_HASH, Act, AdministrativeAppend
+from eventstore.errors import VersionConflict
+from eventstore.ledger.ledger import Grant
+from service.rpc.errors import Refused, refuse
+from service.times import Now, system_now_us, to_datetime
+
+COINS_GRANTED: Final = AdministrativeEvent.COINS_GRANTED_FIELD_NUMBER
+
+Decide = Callable[[int], Awaitable[AdministrativeEvent | Refusal]]
+"""Decides on an act, given the time in microseconds, from the records that are stored now."""
+
+
+class Actor(NamedTuple):
+    """Who acts, by which request, and why."""
+
+    actor_id: str
+    request_id: bytes
+    trace_id: bytes
+    reason: str
+
+
+class AdministrationLog:
+    """Records acts in the administrative log of a store."""
+
+    def __init__(
+        self, store: EventStore, conflict_retries_max: int, now_us: Now = system_now_us
+    ) -> None:
+        """Use this store.
+
+        Args:
+            store: the store with the log.
+            conflict_retries_max: how often an act is decided again because another one was recorded
+                at the same time.
+            now_us: the clock, in microseconds since the epoch.
+        """
+        self._log = store.administration
+        self._conflict_retries_max = conflict_retries_max
+        self._now_us = now_us
+
+    async def grant(self, actor: Actor, command: GrantCoins) -> None:
+        """Issue coins and record it, once for each request id of an operator. Raises Refused."""
+        granted = command.granted
+        coins = Grant(UUID(granted.grant_id), granted.player_id, granted.coins, actor.actor_id)
+
+        async def decide(now_us: int) -> AdministrativeEvent | Refusal:
+            since = to_datetime(now_us - GRANT_PERIOD_US)
+            stored = await self._log.read_of_actor(actor.actor_id, COINS_GRANTED, since)
+            return decide_grant(map(parse, stored), actor.actor_id, command)
+
+        await self._perform(actor, command.event(), decide, coins)
+
+    async def _perform(
+        self,
+        actor: Actor,
+        event: AdministrativeEvent,
+        decide: Decide,
+        grant: Grant | None = None,
+    ) -> None:
+        """Decide on an act and record it, once for its request. Raises Refused.
+
+        The last record is read first. So the append succeeds only if nothing was recorded after
+        what `decide` has read.
+        """
+        for _ in range(1 + self._conflict_retries_max):
+            last = await self._log.read_last()
+            earlier = await self._log.find(actor.actor_id, UUID(bytes=actor.request_id))
+            if earlier is not None:
+                _check_repeated(parse(earlier), actor, event)
+                return
+            now_us = self._now_us()
+            decided = await decide(now_us)
+            if isinstance(decided, Refusal):
+                raise Refused(decided)
+            try:
+                await self._log.append(next_act(last, now_us, actor, decided), grant)
+            except VersionConflict:
+                continue
+            return
+        raise refuse(reasons.ERROR_REASON_CONTENTION)
+
+
+def next_act(
+    last: StoredRecord | None, now_us: int, actor: Actor, event: AdministrativeEvent
+) -> AdministrativeAppend:
+    """Return the record that follows the last one, as the store takes it.
+
+    Its time is never before that of the last record.
+    """
+    version, last_us, last_hash = 0, 0, FIRST_ADMINISTRATION_HASH
+    if last is not None:
+        version, last_hash = last.version, last.hash
+        last_us = parse(last).event_time.ToMicroseconds()
+    time_us = max(now_us, last_us)
+    record = AdministrativeRecord(
+        version=version + 1,
+        event_time=timestamp(time_us),
+        actor_id=actor.actor_id,
+        request_id=actor.request_id,
+        trace_id=actor.trace_id,
+        reason=actor.reason,
+        event=event,
+    )
+    data = record.SerializeToString()
+    act = Act(
+        version=record.version,
+        record=data,
+        hash=next_hash(last_hash, data),
+        kind=kind_of(event),
+        actor=actor.actor_id,
+        subject=subject_of(event),
+        request_id=UUID(bytes=actor.request_id),
+        recorded_at=to_datetime(time_us),
+    )
+    return AdministrativeAppend(act, last_hash)
+
+
+def kind_of(event: AdministrativeEvent) -> int:
+    """Return the number of the kind of an event, which is that of its field."""
+    kind = event.WhichOneof("kind")
+    return 0 if kind is None else event.DESCRIPTOR.fields_by_name[kind].number
+
+
+def parse(stored: StoredRecord) -> AdministrativeRecord:
+    """Return a stored record as a message. Raises Refused LOG_CORRUPT."""
+    try:
+        return AdministrativeRecord.FromString(stored.record)
+    except DecodeError as error:
+        raise refuse(reasons.ERROR_REASON_LOG_CORRUPT) from error
+
+
+def stored_message(stored: StoredRecord) -> StoredAdministrativeRecord:
+    """Return a stored record with its hash; the parsed record only if it can be read."""
+    message = StoredAdministrativeRecord(
+        version=stored.version, stored=stored.record, hash=stored.hash
+    )
+    with suppress(DecodeError):
+        message.record.MergeFromString(stored.record)
+    return message
+
+
+def _check_repeated(
+    earlier: AdministrativeRecord, actor: Actor, event: AdministrativeEvent
+) -> None:
+    if (earlier.event, earlier.reason) != (event, actor.reason):
+        raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)

@@ -1,0 +1,87 @@
+"""`durak admin`: the acts of operators and auditors on record."""
+
+import asyncio
+from types import MappingProxyType
+from typing import Final
+
+import click
+
+from durak.v1 import audit_service_pb2 as api
+from durak.v1.administration_pb2 import AdministrativeKind, StoredAdministrativeRecord
+from durak.v1.audit_service_pb2_grpc import AuditServiceStub
+from service.cli.connection import Connection, with_connection
+from service.cli.terminal import new_console, print_fields
+
+_PAGE_SIZE: Final = 100
+_KINDS: Final = MappingProxyType(
+    {
+        name.removeprefix("ADMINISTRATIVE_KIND_").lower().replace("_", "-"): kind
+        for name, kind in AdministrativeKind.items()
+        if kind
+    }
+)
+
+
+@click.group("admin")
+def admin_command() -> None:
+    """List the acts of operators and auditors.
+
+    docs/auditor.md explains the administrative log.
+    """
+
+
+@admin_command.command("log")
+@click.option("--by", "actor_id", metavar="SUBJECT", default="", help="Only acts of this person.")
+@click.option("--kind", type=click.Choice(list(_KINDS)), help="Only acts of this kind.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1),
+    default=_PAGE_SIZE,
+    show_default=True,
+    help="Number of acts to list.",
+)
+@with_connection("auditor")
+def log_command(*, connection: Connection, actor_id: str, kind: str | None, limit: int) -> None:
+    """List what operators and auditors did and why, newest first."""
+    request = api.ListAdministrativeEventsRequest(
+        actor_id=actor_id,
+        kind=_KINDS[kind] if kind else AdministrativeKind.ADMINISTRATIVE_KIND_UNSPECIFIED,
+        page_size=min(limit, _PAGE_SIZE),
+    )
+    console = new_console()
+    for stored in asyncio.run(_list(connection, request, limit)):
+        print_fields(console, act_fields(stored))
+
+
+async def _list(
+    connection: Connection, request: api.ListAdministrativeEventsRequest, limit: int
+) -> list[StoredAdministrativeRecord]:
+    found: list[StoredAdministrativeRecord] = []
+    async with connection.client() as client:
+        stub = AuditServiceStub(client.channel)
+        while len(found) < limit:
+            page = await client.call(stub.ListAdministrativeEvents, request)
+            found += page.records
+            request.page_token = page.next_page_token
+            if not page.next_page_token:
+                break
+    return found[:limit]
+
+
+def act_fields(stored: StoredAdministrativeRecord) -> list[str]:
+    """Return an act as the fields of one line."""
+    if not stored.HasField("record"):
+        return [str(stored.version), "UNREADABLE"]
+    record = stored.record
+    kind = record.event.WhichOneof("kind")
+    event = getattr(record.event, kind) if kind else record.event
+    values = " ".join(f"{field.name}={value}" for field, value in event.ListFields())
+    return [
+        str(stored.version),
+        record.event_time.ToJsonString(),
+        record.actor_id or "service",
+        (kind or "unknown").replace("_", "-"),
+        values,
+        record.reason,
+    ]

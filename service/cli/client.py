@@ -180,6 +180,8 @@ class _RetryBudget:
         refusal, retry_after_seconds = _parse_error(error)
         if error.code() not in _TRANSIENT and retry_after_seconds is None:
             raise refusal from None
+        if (retry_after_seconds or 0.0) > self._seconds and refusal.reason:
+            raise refusal from None  # such as SEATING_SUSPENDED, which lasts for hours
         now = time.monotonic()
         if self._failing_since is None:
             self._failing_since = now

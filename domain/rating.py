@@ -56,6 +56,7 @@ class Rating(NamedTuple):
         losses: the number of losses (R13.1).
         day: the day of ``bot_points``, in days since 1970-01-01 (UTC).
         bot_points: the points won from bots on that day.
+        times_left: the number of matches that the player left (R13.3). They change nothing else.
     """
 
     points: int
@@ -64,6 +65,7 @@ class Rating(NamedTuple):
     losses: int = 0
     day: int = 0
     bot_points: int = 0
+    times_left: int = 0
 
 
 class SeatOccupant(NamedTuple):
@@ -139,6 +141,14 @@ def rate(
             losses=rating.losses + has_lost(finished, result),
         )
     return after
+
+
+def count_leaving(
+    player_id: str, before: Mapping[str, Rating], settings: RatingSettings
+) -> dict[str, Rating]:
+    """Return the new rating of a player who left a match: only the count changes (R9.6, R13.3)."""
+    old = before.get(player_id, Rating(settings.initial_points))
+    return {player_id: old._replace(times_left=old.times_left + 1)}
 
 
 def _score(place: int, other: int) -> float:

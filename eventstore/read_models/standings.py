@@ -39,35 +39,36 @@ SELECT DISTINCT player FROM later WHERE player IS NOT NULL
 """
 _DELETE_RATINGS = "DELETE FROM ratings WHERE player = ANY ($1::text[])"
 _RESTORE_RATINGS = """
-INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points)
+INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points, times_left)
 SELECT p.player, s.* FROM unnest($1::text[]) AS p (player) CROSS JOIN LATERAL (
-    SELECT points, matches, wins, losses, day, bot_points FROM standings WHERE player = p.player
-    ORDER BY ended_at DESC, match_id DESC LIMIT 1
+    SELECT points, matches, wins, losses, day, bot_points, times_left FROM standings
+    WHERE player = p.player ORDER BY ended_at DESC, match_id DESC LIMIT 1
 ) AS s
 """
 _RATINGS = """
-SELECT player, points, matches, wins, losses, day, bot_points FROM ratings
+SELECT player, points, matches, wins, losses, day, bot_points, times_left FROM ratings
 WHERE player = ANY ($1::text[])
 """
 _ADD_STANDINGS = """
 INSERT INTO standings (match_id, seat, ended_at, series_id, player, won, lost,
-    points, matches, wins, losses, day, bot_points)
+    abandoned, points, matches, wins, losses, day, bot_points, times_left)
 SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::timestamptz[], $4::uuid[], $5::text[],
-    $6::smallint[], $7::smallint[], $8::integer[], $9::integer[], $10::integer[], $11::integer[],
-    $12::integer[], $13::integer[])
+    $6::smallint[], $7::smallint[], $8::smallint[], $9::integer[], $10::integer[], $11::integer[],
+    $12::integer[], $13::integer[], $14::integer[], $15::integer[])
 """
 _PUT_RATINGS = """
-INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points)
+INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points, times_left)
 SELECT * FROM unnest($1::text[], $2::integer[], $3::integer[], $4::integer[], $5::integer[],
-    $6::integer[], $7::integer[])
+    $6::integer[], $7::integer[], $8::integer[])
 ON CONFLICT (player) DO UPDATE
 SET points = excluded.points, matches = excluded.matches, wins = excluded.wins,
-    losses = excluded.losses, day = excluded.day, bot_points = excluded.bot_points
+    losses = excluded.losses, day = excluded.day, bot_points = excluded.bot_points,
+    times_left = excluded.times_left
 """
 _MARK_COUNTED = "UPDATE matches SET counted = true WHERE match_id = ANY ($1::uuid[])"
 
 _PAGE = """
-SELECT player, points, matches, wins, losses, day, bot_points FROM ratings
+SELECT player, points, matches, wins, losses, day, bot_points, times_left FROM ratings
 WHERE points <= $1 AND (points < $1 OR player > $2) ORDER BY points DESC, player LIMIT $3
 """
 _SERIES = """
@@ -77,7 +78,10 @@ FROM standings WHERE series_id = $1 GROUP BY seat ORDER BY seat
 
 
 class PlayerNumbers(NamedTuple):
-    """The numbers of a player. `day` counts days from 1970-01-01 (UTC)."""
+    """The numbers of a player. `day` counts days from 1970-01-01 (UTC).
+
+    `times_left` counts the matches that the player left. They are not in `matches`.
+    """
 
     points: int
     matches: int
@@ -85,6 +89,7 @@ class PlayerNumbers(NamedTuple):
     losses: int
     day: int
     bot_points: int
+    times_left: int = 0
 
 
 class UncountedMatch(NamedTuple):
@@ -98,7 +103,8 @@ class UncountedMatch(NamedTuple):
 class SeatStanding(NamedTuple):
     """The result of a match for one seat. For a bot, `player` and `after` are None.
 
-    `after` holds the numbers of the player after the match.
+    `after` holds the numbers of the player after the match. An abandoned match has one such row, of
+    the seat that left. It belongs to no series.
     """
 
     match_id: UUID
@@ -109,6 +115,7 @@ class SeatStanding(NamedTuple):
     won: bool
     lost: bool
     after: PlayerNumbers | None
+    abandoned: bool = False
 
 
 class SeriesSeat(NamedTuple):
@@ -154,7 +161,8 @@ class StandingsUpdate:
 
     async def add(self, matches: Sequence[UncountedMatch], seats: Sequence[SeatStanding]) -> None:
         """Add the results of these matches, in order. A match without seats has no result."""
-        rows = [(*seat[:-1], *(seat.after or (0,) * len(PlayerNumbers._fields))) for seat in seats]
+        bot = (0,) * len(PlayerNumbers._fields)
+        rows = [(*seat[:7], seat.abandoned, *(seat.after or bot)) for seat in seats]
         if rows:
             await self._connection.execute(_ADD_STANDINGS, *_columns(rows))
         last = {seat.player: seat.after for seat in seats if seat.player is not None}

@@ -52,6 +52,7 @@ def _rating_line(rating: api.Rating, translate: Translate) -> str:
         wins=rating.wins,
         losses=rating.losses,
         bots=rating.bot_points_today,
+        left=rating.times_left,
     )
 
 

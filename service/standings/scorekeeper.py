@@ -9,7 +9,16 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from domain.rating import Rating, RatingSettings, SeatOccupant, has_lost, has_won, is_rated, rate
+from domain.rating import (
+    Rating,
+    RatingSettings,
+    SeatOccupant,
+    count_leaving,
+    has_lost,
+    has_won,
+    is_rated,
+    rate,
+)
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.settings_pb2 import BotLevel
 from eventstore import EventStore
@@ -69,6 +78,9 @@ class Scorekeeper:
                 day = day_of(when.ended_at)
                 ratings |= rate(match.result, seated, ratings, day, self._numbers)
                 seats += _seats(when, match, ratings)
+            elif leaver := leaver_of(match):
+                ratings |= count_leaving(leaver, ratings, self._numbers)
+                seats.append(_leaver_seat(when, match, ratings[leaver]))
         await update.add(ended, seats)
         return len(ended)
 
@@ -110,3 +122,23 @@ def _seats(
             lost=has_lost(match.result, result),
             after=PlayerNumbers(*after[player]) if player else None,
         )
+
+
+def leaver_of(match: MatchSummary) -> str:
+    """Return the player who left a match (R10.4), or an empty text."""
+    result = match.result
+    return match.seats[result.leaver].player_id if result.HasField("leaver") else ""
+
+
+def _leaver_seat(ended: UncountedMatch, match: MatchSummary, after: Rating) -> SeatStanding:
+    return SeatStanding(
+        match_id=ended.match_id,
+        seat=match.result.leaver,
+        ended_at=ended.ended_at,
+        series_id=None,
+        player=leaver_of(match),
+        won=False,
+        lost=False,
+        after=PlayerNumbers(*after),
+        abandoned=True,
+    )

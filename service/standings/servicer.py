@@ -132,4 +132,5 @@ def _rating(player_id: str, numbers: PlayerNumbers, today: int) -> api.Rating:
         wins=numbers.wins,
         losses=numbers.losses,
         bot_points_today=numbers.bot_points if numbers.day == today else 0,
+        times_left=numbers.times_left,
     )

@@ -188,6 +188,7 @@ class Rating(_message.Message):
     WINS_FIELD_NUMBER: _builtins.int
     LOSSES_FIELD_NUMBER: _builtins.int
     BOT_POINTS_TODAY_FIELD_NUMBER: _builtins.int
+    TIMES_LEFT_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     points: _builtins.int
     """The points. Can be negative."""
@@ -199,6 +200,10 @@ class Rating(_message.Message):
     """Matches in which the player was the durak."""
     bot_points_today: _builtins.int
     """Points won from bots today (UTC), at most `RatingNumbers.bot_day_points`."""
+    times_left: _builtins.int
+    """Matches that the player left, or lost by three timeouts in a row (R10.3, R10.4, R13.3). They give and cost no
+    points and are not in `matches`.
+    """
     def __init__(
         self,
         *,
@@ -208,10 +213,11 @@ class Rating(_message.Message):
         wins: _builtins.int = ...,
         losses: _builtins.int = ...,
         bot_points_today: _builtins.int = ...,
+        times_left: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_points_today", b"bot_points_today", "losses", b"losses", "matches", b"matches", "player_id", b"player_id", "points", b"points", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_points_today", b"bot_points_today", "losses", b"losses", "matches", b"matches", "player_id", b"player_id", "points", b"points", "times_left", b"times_left", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

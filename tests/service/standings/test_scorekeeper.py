@@ -14,7 +14,7 @@ from durak.v1.events_pb2 import Outcome
 from durak.v1.settings_pb2 import Settings
 from durak.v1.table_pb2 import TableView
 from eventstore import EventStore
-from eventstore.read_models.standings import SeriesSeat
+from eventstore.read_models.standings import PlayerNumbers, SeriesSeat
 from service.config import Config
 from service.rebuild import rebuild
 from service.standings.scorekeeper import Scorekeeper
@@ -29,6 +29,7 @@ from tests.service.playing import (
     new_id,
     play_out,
     playing,
+    rest_of,
     seated,
 )
 from tests.service.stored_matches import store_random
@@ -51,6 +52,10 @@ async def read_models(database: Database) -> dict[str, list[tuple[object, ...]]]
 
 async def count(store: EventStore, config: Config | None = None) -> int:
     return await Scorekeeper(store, config or Config()).count(datetime.now(UTC) + timedelta(days=9))
+
+
+async def leave(player: Player, match_id: str) -> None:
+    await player.call("LeaveMatch", api.LeaveMatchRequest(match_id=match_id, request_id=new_id()))
 
 
 async def play_series(players: list[Player], settings: Settings, matches: int) -> list[TableView]:
@@ -98,8 +103,47 @@ async def test_C22_R9_6_R13_2_a_player_who_leaves_gives_no_points_or_wins(playin
         request = getattr(api, f"{method}Request")(match_id=match_id, request_id=new_id())
         await players[0].call(method, request)
     assert await count(replica.store) == 2
-    assert await replica.store.standings.list_ratings(limit=10) == []
+    left = PlayerNumbers(1000, 0, 0, 0, 0, 0, times_left=1)
+    assert await replica.store.standings.list_ratings(limit=10) == [("ann", left)]
     assert await count(replica.store) == 0
+
+
+async def test_R13_3_matches_left_are_counted_and_change_nothing_else(playing: Playing) -> None:
+    replica = await playing.replica()
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    await play_out(players, await seated(players))
+    await count(replica.store)
+    ratings = [await replica.store.standings.read_rating(player.name) for player in players]
+    for times in (1, 2):
+        request = api.OpenTableRequest(request_id=new_id(), settings=staked(10), start_series=True)
+        match_id = (await players[0].call("OpenTable", request)).view.match_id
+        for seat, player in enumerate(players):
+            await player.sit(match_id, seat=seat)
+        await leave(players[1], match_id)
+        assert await count(replica.store) == 1
+        assert await replica.store.standings.read_series(UUID(match_id)) == []
+        ann, bob = [await replica.store.standings.read_rating(one.name) for one in players]
+        assert ann == ratings[0]
+        assert bob is not None
+        assert bob.times_left == times
+        assert bob._replace(times_left=0) == ratings[1]
+    await play_out(players, await seated(players))
+    await count(replica.store)
+    bob = await replica.store.standings.read_rating("bob")
+    assert bob is not None
+    assert (bob.matches, bob.times_left) == (2, 2)
+
+
+async def test_R10_3_R13_3_three_timeouts_count_as_leaving(playing: Playing) -> None:
+    replica = await playing.replica()
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    match_id = await seated(players, staked(turn_timer_seconds=1))
+    async for _ in rest_of(players[0].watch(match_id)):
+        pass
+    await count(replica.store)
+    leaver = (await players[0].get(match_id)).result.leaver
+    left = PlayerNumbers(1000, 0, 0, 0, 0, 0, times_left=1)
+    assert await replica.store.standings.list_ratings(limit=10) == [(players[leaver].name, left)]
 
 
 async def test_a_bot_has_no_rating_and_its_opponent_does(playing: Playing) -> None:
@@ -134,12 +178,13 @@ async def test_read_models_rebuilt_from_the_log_are_unchanged(
         await play_series(players[: 2 + number % 2], staked(1, seats=2 + number % 2), 2)
         await seated(players[:2])
         await players[2].open()
+        await leave(players[0], await seated(players[:2]))
         await count(store)
     seen = await read_models(database)
-    assert len(seen["matches"]) == 24
-    assert len(seen["standings"]) == 6 * 2 + 6 * 3
+    assert len(seen["matches"]) == 30
+    assert len(seen["standings"]) == 6 * 2 + 6 * 3 + 6
 
-    assert await rebuild(store, Config()) == (24, 12, [])
+    assert await rebuild(store, Config()) == (30, 18, [])
     assert await read_models(database) == seen
     await execute(
         database.owner_dsn,
@@ -149,7 +194,7 @@ async def test_read_models_rebuilt_from_the_log_are_unchanged(
         "UPDATE ratings SET points = 9999, wins = 7 WHERE player = 'bob'",
         "DELETE FROM standings WHERE player = 'cid'",
     )
-    assert await rebuild(store, Config()) == (24, 12, [])
+    assert await rebuild(store, Config()) == (30, 18, [])
     assert await read_models(database) == seen
 
 
@@ -161,13 +206,14 @@ async def test_matches_from_a_version_without_standings_are_counted(
     assert await count(store) == 0
     done = await rebuild(store, Config())
     assert (done.matches, done.counted, done.corrupt) == (12, 12, [])
-    card_results = 0
+    card_results = left = 0
     for match_id in ids:
         finished = (await log_of(store, str(match_id)))[-1].event.finished
         played = (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
         card_results += finished.outcome in played
+        left += finished.HasField("leaver")
     models = await read_models(database)
-    assert len(models["standings"]) == 2 * card_results > 0
+    assert len(models["standings"]) == 2 * card_results + left > left > 0
 
 
 async def test_a_damaged_match_is_skipped_and_the_others_are_rebuilt(

@@ -157,7 +157,7 @@ async def test_a_rating_is_that_of_the_named_player_or_of_the_caller(playing: Pl
     await put_ratings(
         replica.store,
         ("ann", PlayerNumbers(1234, 9, 5, 3, today, 17)),
-        ("bob", PlayerNumbers(-20, 90, 1, 89, today - 1, 50)),
+        ("bob", PlayerNumbers(-20, 90, 1, 89, today - 1, 50, 4)),
     )
     ann = await reader(playing, replica, "ann")
     shown = api.Rating(
@@ -166,7 +166,7 @@ async def test_a_rating_is_that_of_the_named_player_or_of_the_caller(playing: Pl
     assert await ann.rating() == await ann.rating("ann") == shown
     # Points that bob won from bots yesterday do not count today.
     assert await ann.rating("bob") == api.Rating(
-        player_id="bob", points=-20, matches=90, wins=1, losses=89
+        player_id="bob", points=-20, matches=90, wins=1, losses=89, times_left=4
     )
     assert await ann.rating("new") == api.Rating(player_id="new", points=1000)
     async with refused(reasons.ERROR_REASON_MALFORMED_FIELD):

@@ -174,7 +174,7 @@ coins-transfer = { $kind ->
     [correction-in] διόρθωση μετά από ένσταση
    *[correction-out] διόρθωση μετά από ένσταση
   }
-rating = { $points } πόντοι  { $player }: παρτίδες { $matches }, νίκες { $wins }, ήττες { $losses }, πόντοι από μποτ σήμερα { $bots }
+rating = { $points } πόντοι  { $player }: παρτίδες { $matches }, νίκες { $wins }, ήττες { $losses }, εγκαταλείψεις { $left }, πόντοι από μποτ σήμερα { $bots }
 rating-numbers = Όλοι αρχίζουν με { $initial } πόντους. Μια παρτίδα δίνει ή παίρνει έως { $match }. Διαφορά { $scale } πόντων σημαίνει πιθανότητες δέκα προς ένα. Τα μποτ μετρούν { $easy } (εύκολο), { $normal } (μέτριο), { $hard } (δύσκολο)· οι παρτίδες μαζί τους δίνουν έως { $day } πόντους τη μέρα.
 series = Παρτίδες που παίχτηκαν: { $matches }, από αυτές ισοπαλίες: { $draws }
 series-seat = { $player }: νίκες { $wins }, ήττες { $losses }

@@ -35,7 +35,15 @@ _COINS_UNSIGNED: Final = (
 )
 
 _BYTES: Final = frozenset(
-    (Kind.UNREADABLE, Kind.UNKNOWN_CONTENT, Kind.CHAIN, Kind.MATCH_ID, Kind.VERSION, Kind.FORMAT)
+    (
+        Kind.UNREADABLE,
+        Kind.UNKNOWN_CONTENT,
+        Kind.NOT_CANONICAL,
+        Kind.CHAIN,
+        Kind.MATCH_ID,
+        Kind.VERSION,
+        Kind.FORMAT,
+    )
 )
 _DECK: Final = frozenset((Kind.SEED, Kind.REVEAL, Kind.SHUFFLE, Kind.FIRST_ATTACKER))
 _RESULT: Final = frozenset((Kind.OUTCOME, Kind.PLACE, Kind.SHARE))

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     # The bytes and their order.
     UNREADABLE = "unreadable"
     UNKNOWN_CONTENT = "unknown_content"
+    NOT_CANONICAL = "not_canonical"
     CHAIN = "chain"
     MATCH_ID = "match_id"
     VERSION = "version"

@@ -33,7 +33,8 @@ def verify_proof(
         facts: the match as the audit reads it.
         note: the signed checkpoint, or an empty text.
         inclusion: the path from the match's leaf to the checkpoint's root, if there is one.
-        public_key: the verifier key of the service. Without a key nothing is proven.
+        public_key: the verifier key of the service. Without a key nothing is proven, but a path
+            that does not lead to the root of the checkpoint is a fault.
         notes: collects the findings.
     """
     if inclusion is not None and not note:
@@ -48,9 +49,10 @@ def verify_proof(
     if inclusion.tree_size != head.size:
         size = f"a tree of {head.size} leaves"
         notes.fault(Kind.INCLUSION, _CLAUSE, size, inclusion.tree_size)
+    holds = _holds(facts, inclusion, head, notes)
     if public_key is None:
-        return Proof(None, holds=False)
-    return Proof(head, _holds(facts, inclusion, head, notes))
+        return Proof(None, holds=False)  # a wrong path is a fault, a right one proves nothing
+    return Proof(head, holds)
 
 
 def _read_checkpoint(note: str, public_key: str | None, notes: Notebook) -> Checkpoint | None:
@@ -79,5 +81,5 @@ def _holds(facts: Facts, proof: InclusionProof, head: Checkpoint, notes: Noteboo
         if merkle.verify_inclusion(merkle.leaf_hash(leaf), *place, head.root):
             return True
     found = f"version {facts.head_version} with hash {facts.head_hash.hex()}"
-    notes.fault(Kind.INCLUSION, _CLAUSE, f"a leaf of the signed tree: {head.root.hex()}", found)
+    notes.fault(Kind.INCLUSION, _CLAUSE, f"a leaf of the tree of root {head.root.hex()}", found)
     return False

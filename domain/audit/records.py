@@ -104,17 +104,35 @@ def _decode(data: bytes) -> Record | None:
 
 
 def _judge_content(data: bytes, notes: Notebook) -> Record | None:
-    """Judge that the bytes are a record and nothing more. Returns None if they are no record."""
+    """Judge that the bytes are the canonical form of a record. Returns None if they are no record.
+
+    The canonical form has the fields in the order of their numbers, the shortest varints, no field
+    twice and no default value of a field without presence. So each record has exactly one form.
+    """
     record = _decode(data)
     if record is None:
         found = f"{len(data)} bytes of something else"
         notes.fault(Kind.UNREADABLE, RECORD_CLAUSE, "a Record", found)
         return None
     record.DiscardUnknownFields()
-    if record.ByteSize() != len(data):
-        known = f"{record.ByteSize()} bytes of known fields"
+    canonical = record.SerializeToString(deterministic=True)
+    if canonical == data:
+        return record
+    parsed = Record.FromString(data)
+    if parsed.ByteSize() != len(canonical):
+        known = f"{len(canonical)} bytes of known fields"
         notes.fault(Kind.UNKNOWN_CONTENT, RECORD_CLAUSE, known, f"{len(data)} bytes")
+    else:
+        expected = f"the {len(canonical)} bytes of the canonical form"
+        found = f"{len(data)} bytes, others from {first_difference(canonical, data)} on"
+        notes.fault(Kind.NOT_CANONICAL, RECORD_CLAUSE, expected, found)
     return record
+
+
+def first_difference(one: bytes, other: bytes) -> int:
+    """Return the first position, from 0, at which two byte strings differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _judge_frame(

@@ -236,10 +236,21 @@ def open_table(entry: Entry, match_id: bytes, notes: Notebook) -> Table | None:
 
 def _judge_series(opened: TableOpened, match_id: bytes, notes: Notebook) -> None:
     """R13.1: a series is named after its first match, and only rematches continue it."""
-    series_id = opened.settings.series_id
+    series_id, before = opened.settings.series_id, opened.rematch_of
     own = str(uuid.UUID(bytes=match_id)) if len(match_id) == 16 else ""
-    if series_id not in ("", own) and not opened.rematch_of:
+    if series_id not in ("", own) and not before:
         notes.fault(Kind.OPENING, "R13.1", own, series_id)
+    for name, text in (("series", series_id), ("rematch of", before)):
+        if text and not _is_uuid(text):
+            notes.fault(Kind.OPENING, "R13.1", f"{name}: a UUID", text)
+
+
+def _is_uuid(text: str) -> bool:
+    """Return whether a text is a UUID in its usual form, with small letters."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
 
 
 def _judge_settings(settings: Settings, notes: Notebook) -> bool:

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from domain.audit import claims
 from domain.audit.findings import Finding, Kind, Notebook, Severity
 from domain.audit.proof import verify_proof
+from domain.audit.records import first_difference
 from domain.audit.report import AuditReport, audit
 from domain.transparency.checkpoint import Checkpoint
 from durak.v1.transcript_pb2 import Transcript
@@ -93,15 +94,9 @@ def _read(data: bytes, notes: Notebook) -> Transcript | None:
     canonical = transcript.SerializeToString(deterministic=True)
     if canonical != data:
         expected = f"the {len(canonical)} bytes that known fields have in canonical form"
-        found = f"{len(data)} bytes, others from {_first_difference(canonical, data)} on"
+        found = f"{len(data)} bytes, others from {first_difference(canonical, data)} on"
         notes.fault(Kind.FORMAT, _CLAUSE, expected, found)
     return transcript
-
-
-def _first_difference(one: bytes, other: bytes) -> int:
-    """Return the first position, from 0, at which two byte strings differ."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _outcome(findings: Iterable[Finding], *, is_anchored: bool) -> Outcome:

@@ -63,7 +63,7 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     Bytes that are not a valid record.
     """
     FINDING_KIND_UNKNOWN_CONTENT: _FindingKind.ValueType  # 2
-    """Fields or events that this version of the audit does not know."""
+    """Fields or events that this version of the audit does not know. See also NOT_CANONICAL."""
     FINDING_KIND_CHAIN: _FindingKind.ValueType  # 3
     """A hash that does not follow from the record and the previous hash."""
     FINDING_KIND_MATCH_ID: _FindingKind.ValueType  # 4
@@ -188,6 +188,8 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     """A secret that was revealed too late, by somebody else or without its hash; or a deal without all promised secrets
     (R3.6).
     """
+    FINDING_KIND_NOT_CANONICAL: _FindingKind.ValueType  # 52
+    """Other bytes than the canonical form of their content: fields out of order or repeated, long varints, default values."""
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """The kind of a finding."""
@@ -200,7 +202,7 @@ FINDING_KIND_UNREADABLE: FindingKind.ValueType  # 1
 Bytes that are not a valid record.
 """
 FINDING_KIND_UNKNOWN_CONTENT: FindingKind.ValueType  # 2
-"""Fields or events that this version of the audit does not know."""
+"""Fields or events that this version of the audit does not know. See also NOT_CANONICAL."""
 FINDING_KIND_CHAIN: FindingKind.ValueType  # 3
 """A hash that does not follow from the record and the previous hash."""
 FINDING_KIND_MATCH_ID: FindingKind.ValueType  # 4
@@ -325,6 +327,8 @@ FINDING_KIND_REVEAL: FindingKind.ValueType  # 51
 """A secret that was revealed too late, by somebody else or without its hash; or a deal without all promised secrets
 (R3.6).
 """
+FINDING_KIND_NOT_CANONICAL: FindingKind.ValueType  # 52
+"""Other bytes than the canonical form of their content: fields out of order or repeated, long varints, default values."""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 
 @_typing.final

@@ -6,6 +6,7 @@
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from random import Random
 
 from domain.audit import Stored
@@ -146,9 +147,13 @@ def ledger_of(match_id: bytes, records: Sequence[Record]) -> list[LedgerEntry]:
     players: dict[int, str] = {}
 
     def transfer(
-        record: Record, kind: LedgerEntryKind.ValueType, player_id: str, coins: int
+        at: int, kind: LedgerEntryKind.ValueType, player_id: str, coins: int, ordinal: int = 0
     ) -> None:
-        transfer_id = uuid.uuid5(uuid.UUID(bytes=match_id), f"{record.version} {player_id}").bytes
+        record, last = records[at], at
+        while last + 1 < len(records) and _command(records[last + 1]) == _command(record):
+            last += 1  # the store knows a transfer by the last event of its command
+        place = (last + 1).to_bytes(4, "big") + ordinal.to_bytes(4, "big")
+        transfer_id = sha256(b"durak.v1.transfer" + match_id + place).digest()[:16]
         for whose, change in ((player_id, coins), ("", -coins)):
             entry = LedgerEntry(
                 transfer_id=transfer_id,
@@ -161,19 +166,29 @@ def ledger_of(match_id: bytes, records: Sequence[Record]) -> list[LedgerEntry]:
             )
             entries.append(entry)
 
-    for record in records if stake else ():
+    for at, record in enumerate(records if stake else ()):
         event = record.event
         if event.HasField("seat_taken"):
             players[event.seat_taken.seat] = event.seat_taken.player_id
-            transfer(record, LEDGER_ENTRY_KIND_STAKE, event.seat_taken.player_id, -stake)
+            transfer(at, LEDGER_ENTRY_KIND_STAKE, event.seat_taken.player_id, -stake)
         elif event.HasField("seat_vacated"):
-            transfer(record, LEDGER_ENTRY_KIND_REFUND, players.pop(event.seat_vacated.seat), stake)
+            transfer(at, LEDGER_ENTRY_KIND_REFUND, players.pop(event.seat_vacated.seat), stake)
         elif event.HasField("finished"):
-            for result in event.finished.results:
-                if result.share_coins:
-                    player_id = players[result.seat]
-                    transfer(record, LEDGER_ENTRY_KIND_PAYOUT, player_id, result.share_coins)
+            shares = {it.seat: it.share_coins for it in event.finished.results if it.share_coins}
+            ordinal = 0
+            if shares == dict.fromkeys(players, stake):
+                shares = dict.fromkeys(players, stake)  # back in the order of the stakes
+            else:
+                ordinal = len(players)  # the stakes that go to the bank come first
+            for seat, share in shares.items():
+                transfer(at, LEDGER_ENTRY_KIND_PAYOUT, players[seat], share, ordinal)
+                ordinal += 1
     return entries
+
+
+def _command(record: Record) -> object:
+    """Return what all events of a player's command share; each other event is alone."""
+    return (record.actor_id, record.request_id) if record.request_id else record.version
 
 
 # --- random matches -----------------------------------------------------------------------------

@@ -24,6 +24,8 @@ Result = TypeVar("Result")
 NodeKey = tuple[int, int]
 """Level and index of a node."""
 
+LOST_MAX = 100
+
 _NODES = """
 SELECT level, node_index, hash FROM tree_nodes JOIN
     unnest($1::smallint[], $2::bigint[]) AS wanted (level, node_index) USING (level, node_index)
@@ -40,6 +42,11 @@ WHERE kind = $1 AND stream_id = ANY ($2) ORDER BY leaf_index
 _NEWEST_LEAF = """
 SELECT leaf_index, kind, stream_id, version, head_hash FROM tree_leaves
 WHERE kind = $1 AND stream_id = $2 AND leaf_index < $3 ORDER BY leaf_index DESC LIMIT 1
+"""
+_LOST_MATCHES = """
+SELECT l.stream_id FROM tree_leaves l WHERE l.kind = $1
+    AND NOT EXISTS (SELECT FROM streams s WHERE s.stream_id = l.stream_id)
+ORDER BY l.leaf_index LIMIT $2
 """
 _SIZE = "SELECT coalesce(max(leaf_index) + 1, 0) AS size FROM tree_leaves"
 _ENDED_MATCHES = """
@@ -198,6 +205,11 @@ class Checkpoints:
         """Return the leaves of these streams, in the order of the tree."""
         rows = await self._pool.fetch(_LEAVES, kind, stream_ids)
         return [_read_leaf(row) for row in rows]
+
+    async def list_lost_matches(self) -> list[UUID]:
+        """Return matches that have a leaf but no stream, up to a limit."""
+        rows = await self._pool.fetch(_LOST_MATCHES, LeafKind.MATCH, LOST_MAX)
+        return [row["stream_id"] for row in rows]
 
     async def read_nodes(self, keys: Collection[NodeKey]) -> dict[NodeKey, bytes]:
         """Return the hashes of complete subtrees. Other keys are left out."""

@@ -201,7 +201,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
 
 def _add_services(server: aio.Server, store: EventStore, config: Config, engine: Engine) -> None:
     add_match_service(engine.servicer, server)
-    audits = AuditService(store, config.audit_processes)
+    audits = AuditService(store, config)
     add_AuditServiceServicer_to_server(audits, server)
     add_DisputeServiceServicer_to_server(DisputeService(store, config), server)
     add_WalletServiceServicer_to_server(WalletService(store, config), server)

@@ -9,6 +9,7 @@ beside its ledger entries and its proof).
 - `table`: opening and seats · `deck`: cards and shuffle · `score`: places and shares
 - `state`: cards, turn, and the next consequence · `bout`: the rules that each play breaks
 - `referee` reads a log with `moves` (players), `clock` (deadlines) and `comparison` (consequences)
+- `seal`: the leaf of the match in the signed tree
 - `coins`: the coins of the match · `ledger`: the entries that they must have
 """
 

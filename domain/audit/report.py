@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from domain.audit.coins import judge_coins
-from domain.audit.findings import Cheat, Finding, Notebook, Severity, Verdict
+from domain.audit.findings import Cheat, Finding, Kind, Notebook, Severity, Verdict
 from domain.audit.records import Log, Stored, read_records
 from domain.audit.referee import Reading, read_log
+from domain.audit.seal import Sealed, judge_seals
 from durak.v1.transcript_pb2 import LedgerEntry
 
 FORKS_MAX: Final = 8
@@ -53,6 +54,7 @@ def audit(
     *,
     match_id: bytes | None = None,
     ledger: Iterable[LedgerEntry] | None = None,
+    seals: Iterable[Sealed] = (),
 ) -> AuditReport:
     """Judge everything that the records of a match, and its ledger entries, can prove.
 
@@ -64,6 +66,7 @@ def audit(
         stored: (version, record bytes, hash) from version 1 on, in stored order.
         match_id: 16 bytes, the stream's id in the store; None takes that of the first record.
         ledger: all entries of the match; None leaves coins unjudged.
+        seals: the leaf of the match in the signed tree, if it has one.
     """
     notes = Notebook()
     log = read_records(stored, match_id, notes)
@@ -73,6 +76,7 @@ def audit(
     if ledger is not None:
         stake = 0 if state is None else state.table.stake
         findings += judge_coins(log, stake, None if state is None else state.score, ledger)
+    findings += judge_seals(log, seals)
     findings.sort(key=_by_version)
     return AuditReport(
         ok=all(finding.severity is Severity.NOTE for finding in findings),
@@ -81,6 +85,22 @@ def audit(
         verdicts=reading.verdicts,
         facts=_facts(log, reading),
         coins_checked=ledger is not None,
+    )
+
+
+def failed_audit(match_id: bytes, reason: str) -> AuditReport:
+    """Return the report of a match on which the audit itself failed: one fault."""
+    notes = Notebook()
+    notes.fault(Kind.UNREADABLE, "audit", "records that can be judged", reason)
+    reading = Reading(frozenset(), [])
+    facts = _facts(Log(match_id, [], 0, b""), reading)
+    return AuditReport(
+        ok=False,
+        findings=tuple(notes.findings),
+        cheats=(),
+        verdicts=(),
+        facts=facts,
+        coins_checked=False,
     )
 
 

@@ -7,10 +7,11 @@ from typing import Final
 
 from durak.v1 import audit_service_pb2 as api
 from eventstore import EventStore
-from eventstore.whole_matches import WholeMatch
+from service.audit.cases import read_cases
 from service.audit.ledger_check import ledger_state
+from service.checkpoints.seals import Seals
 from service.judging.access import check_openable
-from service.judging.judge import Audited, AuditPool, MovedCoins
+from service.judging.judge import Audited, AuditPool, Case, MovedCoins
 from service.judging.messages import report_message
 from service.rpc.errors import Refused
 
@@ -22,6 +23,7 @@ async def verify_payouts(
     processes: int,
     since: datetime,
     before: datetime,
+    seals: Seals,
     caller_id: str | None = None,
 ) -> AsyncGenerator[api.VerifyPayoutsResponse, None]:
     """Audit the matches opened in a time span, and then the whole ledger (R12.8).
@@ -34,6 +36,7 @@ async def verify_payouts(
         processes: how many processes audit.
         since: the start of the span, included.
         before: the end of the span, excluded.
+        seals: the leaves to compare the matches with.
         caller_id: the auditor; of matches that they may not see open, only the id is sent. None for
             a caller who may see everything.
 
@@ -48,7 +51,7 @@ async def verify_payouts(
     yield api.VerifyPayoutsResponse(progress=progress)
     async with (
         AuditPool(processes) as pool,
-        aclosing(pool.judge_pages(_pages(store, since, before))) as pages,
+        aclosing(pool.judge_pages(_pages(store, seals, since, before))) as pages,
     ):
         async for page in pages:
             for audited in page:
@@ -65,10 +68,10 @@ async def verify_payouts(
 
 
 async def _pages(
-    store: EventStore, since: datetime, before: datetime
-) -> AsyncIterator[list[WholeMatch]]:
+    store: EventStore, seals: Seals, since: datetime, before: datetime
+) -> AsyncIterator[list[Case]]:
     async for ids in store.whole_matches.iterate_ids_opened(since, before):
-        yield await store.whole_matches.read(ids)
+        yield await read_cases(store, seals, ids)
 
 
 async def _faulty_report(

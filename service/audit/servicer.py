@@ -17,9 +17,12 @@ from eventstore.checkpoints import LeafKind, SignedHead
 from eventstore.whole_matches import WholeMatch
 from service.administration.log import stored_message
 from service.audit import requests, transcripts
+from service.audit.cases import read_cases
 from service.audit.payouts import verify_payouts
 from service.checkpoints import proofs
 from service.checkpoints.proofs import TreeBrokenError
+from service.checkpoints.seals import Seals
+from service.config import Config
 from service.judging.access import check_openable, match_not_found
 from service.judging.judge import judge
 from service.judging.messages import folded_state, record_message, report_message
@@ -33,10 +36,11 @@ Proof = TypeVar("Proof")
 class AuditService(api_grpc.AuditServiceServicer):
     """The servicer. The interceptor turns its exceptions into statuses."""
 
-    def __init__(self, store: EventStore, processes: int) -> None:
-        """Serve the matches of this store. `processes` audit many matches in parallel."""
+    def __init__(self, store: EventStore, config: Config) -> None:
+        """Serve the matches of this store."""
         self._store = store
-        self._processes = processes
+        self._processes = config.audit_processes
+        self._seals = Seals(store.checkpoints, config.note_key_file)
         self._is_verifying = False
 
     async def ReadEvents(
@@ -75,8 +79,10 @@ class AuditService(api_grpc.AuditServiceServicer):
         self, request: api.VerifyMatchRequest, context: Context
     ) -> api.VerifyMatchResponse:
         """Audit one match."""
-        match = await self._open(requests.of_match(request))
-        audited = await asyncio.to_thread(judge, match)
+        match_id = requests.of_match(request)
+        await self._check_openable(match_id)
+        [case] = await read_cases(self._store, self._seals, [match_id])
+        audited = await asyncio.to_thread(judge, *case)
         return api.VerifyMatchResponse(report=report_message(audited.match_id, audited.report))
 
     async def ExportMatch(
@@ -152,7 +158,9 @@ class AuditService(api_grpc.AuditServiceServicer):
         self._is_verifying = True
         try:
             caller_id = current_call().caller.subject
-            judging = verify_payouts(self._store, self._processes, since, before, caller_id)
+            judging = verify_payouts(
+                self._store, self._processes, since, before, self._seals, caller_id
+            )
             async with aclosing(judging) as responses:  # a client that leaves ends the work
                 async for response in responses:
                     yield response

@@ -10,7 +10,7 @@ from durak.v1.audit_service_pb2 import OpenState
 from durak.v1.events_pb2 import TOOK_REASON_DECLARED, Record
 from eventstore import StoredRecord
 from eventstore.whole_matches import WholeMatch
-from service.judging.judge import judge
+from service.judging.judge import Case, judge
 from service.judging.ledger_entries import entries_of
 from service.judging.messages import (
     finding_message,
@@ -59,14 +59,15 @@ _COIN_KINDS: Final = frozenset(
 )
 
 
-def evidence(match: WholeMatch, complaint: api.DisputeOpened) -> api.DisputeEvidence:
+def evidence(case: Case, complaint: api.DisputeOpened) -> api.DisputeEvidence:
     """Return everything that an auditor needs to rule.
 
     What a corrupt log does not give is left out: a state that cannot be folded, a missing record.
     """
+    match = case.match
     is_payout = complaint.WhichOneof("about") == "payout"
     version = len(match.records) if is_payout else complaint.version
-    report = judge(match).report
+    report = judge(*case).report
     before, after = _state(match, version - 1), _state(match, version)
     verdict = (
         _verdict([one for one in report.findings if one.kind in _COIN_KINDS], _PAYOUT)

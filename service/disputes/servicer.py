@@ -10,7 +10,9 @@ from durak.v1 import dispute_service_pb2 as api
 from durak.v1 import dispute_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
 from eventstore import EventStore, PageKey
+from eventstore.checkpoints import LeafKind
 from eventstore.disputes import DisputeQuota
+from service.checkpoints.seals import Seals
 from service.config import Config
 from service.disputes import requests
 from service.disputes.evidence import evidence
@@ -18,6 +20,7 @@ from service.disputes.requests import Target
 from service.disputes.streams import DisputeStreams, dispute_message, read_dispute
 from service.ids import dispute_id
 from service.judging.access import check_openable
+from service.judging.judge import Case
 from service.rpc.call import Caller, Context, current_call
 from service.rpc.errors import Refused, refuse
 from service.rpc.page_tokens import seal_time, unseal_time
@@ -33,6 +36,7 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         """Serve the disputes of this store."""
         self._store = store
         self._config = config
+        self._seals = Seals(store.checkpoints, config.note_key_file)
         self._streams = DisputeStreams(store, config.conflict_retries_max, system_now_us)
 
     async def OpenDispute(
@@ -64,8 +68,10 @@ class DisputeService(api_grpc.DisputeServiceServicer):
             complaint = log.dispute.complaint
             match_id = UUID(complaint.match_id)
             await check_openable(self._store, match_id, caller.subject)
+            sealed = await self._seals.read(LeafKind.MATCH, [match_id])
             [match] = await self._store.whole_matches.read([match_id])
-            response.evidence.CopyFrom(await asyncio.to_thread(evidence, match, complaint))
+            case = Case(match, sealed.get(match_id, ()))
+            response.evidence.CopyFrom(await asyncio.to_thread(evidence, case, complaint))
         return response
 
     async def ListDisputes(

@@ -11,6 +11,8 @@ from typing import NamedTuple, Self
 from uuid import UUID
 
 from domain.audit import AuditReport, audit
+from domain.audit.report import failed_audit
+from domain.audit.seal import Sealed
 from durak.v1.transcript_pb2 import (
     LEDGER_ENTRY_KIND_PAYOUT,
     LEDGER_ENTRY_KIND_REFUND,
@@ -38,11 +40,23 @@ class Audited(NamedTuple):
     coins: MovedCoins
 
 
-def judge(match: WholeMatch) -> Audited:
-    """Audit a match as stored, with every coin. Never raises on bad records."""
-    entries = entries_of(match.records, match.transfers)
-    report = audit(match.records, match_id=match.match_id.bytes, ledger=entries)
-    return Audited(match.match_id, report, _moved_coins(entries))
+class Case(NamedTuple):
+    """A match as stored, and its leaf in the signed tree, if it has one."""
+
+    match: WholeMatch
+    seals: Sequence[Sealed] = ()
+
+
+def judge(match: WholeMatch, seals: Sequence[Sealed] = ()) -> Audited:
+    """Audit a match as stored, with every coin and its leaf. Never raises on bad records."""
+    match_id = match.match_id
+    try:
+        entries = entries_of(match.records, match.transfers)
+        report = audit(match.records, match_id=match_id.bytes, ledger=entries, seals=seals)
+    except Exception as error:  # noqa: BLE001 - one match must not end the audit of the others
+        reason = f"{type(error).__name__}: {error}"
+        return Audited(match_id, failed_audit(match_id.bytes, reason), MovedCoins(0, 0, 0))
+    return Audited(match_id, report, _moved_coins(entries))
 
 
 def _moved_coins(entries: Sequence[LedgerEntry]) -> MovedCoins:
@@ -57,8 +71,8 @@ def _moved_coins(entries: Sequence[LedgerEntry]) -> MovedCoins:
     )
 
 
-def _judge_all(matches: Sequence[WholeMatch]) -> list[Audited]:
-    return [judge(match) for match in matches]
+def _judge_all(cases: Sequence[Case]) -> list[Audited]:
+    return [judge(*case) for case in cases]
 
 
 class AuditPool:
@@ -79,7 +93,7 @@ class AuditPool:
         self._child_end.close()
 
     async def judge_pages(
-        self, pages: AsyncIterator[list[WholeMatch]]
+        self, pages: AsyncIterator[list[Case]]
     ) -> AsyncGenerator[list[Audited], None]:
         """Audit pages of matches in parallel. Yields the results in the order of the pages."""
         loop = asyncio.get_running_loop()

@@ -169,16 +169,16 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     FINDING_KIND_ESCROW: _FindingKind.ValueType  # 45
     """Coins that are left in the escrow, or more coins paid than it had."""
     FINDING_KIND_LEDGER: _FindingKind.ValueType  # 46
-    """Entries that do not match each other or their event."""
+    """An entry that no event demands, or one that is missing or out of its place."""
     FINDING_KIND_FORMAT: _FindingKind.ValueType  # 47
     """The proof.
 
     Not a transcript, or not the canonical bytes.
     """
     FINDING_KIND_CHECKPOINT: _FindingKind.ValueType  # 48
-    """Not signed by the given key."""
+    """Not signed by the given key, or the signed tree does not prove the leaf of the match."""
     FINDING_KIND_INCLUSION: _FindingKind.ValueType  # 49
-    """Not the match in the tree."""
+    """Not the match in the tree, or another log than the signed one."""
     FINDING_KIND_TOO_MANY: _FindingKind.ValueType  # 50
     """The audit.
 
@@ -308,16 +308,16 @@ FINDING_KIND_PAYOUT: FindingKind.ValueType  # 44
 FINDING_KIND_ESCROW: FindingKind.ValueType  # 45
 """Coins that are left in the escrow, or more coins paid than it had."""
 FINDING_KIND_LEDGER: FindingKind.ValueType  # 46
-"""Entries that do not match each other or their event."""
+"""An entry that no event demands, or one that is missing or out of its place."""
 FINDING_KIND_FORMAT: FindingKind.ValueType  # 47
 """The proof.
 
 Not a transcript, or not the canonical bytes.
 """
 FINDING_KIND_CHECKPOINT: FindingKind.ValueType  # 48
-"""Not signed by the given key."""
+"""Not signed by the given key, or the signed tree does not prove the leaf of the match."""
 FINDING_KIND_INCLUSION: FindingKind.ValueType  # 49
-"""Not the match in the tree."""
+"""Not the match in the tree, or another log than the signed one."""
 FINDING_KIND_TOO_MANY: FindingKind.ValueType  # 50
 """The audit.
 

@@ -112,8 +112,9 @@ class AuditServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def VerifyMatch(self, request, context):
-        """Audits one match: hash chain, shuffle, moves, verdicts, timeouts, draws, places, shares and every coin. The status
-        is OK also if there are faults. Refused: as ReadEvents.
+        """Audits one match: hash chain, shuffle, moves, verdicts, timeouts, draws, places, shares and every coin. An ended
+        match is compared with its leaf in the signed tree: INCLUSION, it is another log than the signed one; CHECKPOINT,
+        the signed tree does not prove the leaf. The status is OK also if there are faults. Refused: as ReadEvents.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

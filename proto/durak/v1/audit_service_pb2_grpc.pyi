@@ -33,8 +33,9 @@ class AuditServiceStub:
     Refused: as ReadEvents; VERSION_BEYOND_HEAD; LOG_CORRUPT if the records up to the version are not a valid match.
     """
     VerifyMatch: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.VerifyMatchRequest, _audit_service_pb2.VerifyMatchResponse]
-    """Audits one match: hash chain, shuffle, moves, verdicts, timeouts, draws, places, shares and every coin. The status
-    is OK also if there are faults. Refused: as ReadEvents.
+    """Audits one match: hash chain, shuffle, moves, verdicts, timeouts, draws, places, shares and every coin. An ended
+    match is compared with its leaf in the signed tree: INCLUSION, it is another log than the signed one; CHECKPOINT,
+    the signed tree does not prove the leaf. The status is OK also if there are faults. Refused: as ReadEvents.
     """
     VerifyPayouts: _aio.UnaryStreamMultiCallable[_audit_service_pb2.VerifyPayoutsRequest, _audit_service_pb2.VerifyPayoutsResponse]
     """Audits all matches opened in a span of time, and the ledger as a whole (R12.8). Streams the progress, each match
@@ -92,8 +93,9 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _audit_service_pb2.VerifyMatchRequest,
         context: _aio.ServicerContext[_audit_service_pb2.VerifyMatchRequest, _abc.Awaitable[_audit_service_pb2.VerifyMatchResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.VerifyMatchResponse]:
-        """Audits one match: hash chain, shuffle, moves, verdicts, timeouts, draws, places, shares and every coin. The status
-        is OK also if there are faults. Refused: as ReadEvents.
+        """Audits one match: hash chain, shuffle, moves, verdicts, timeouts, draws, places, shares and every coin. An ended
+        match is compared with its leaf in the signed tree: INCLUSION, it is another log than the signed one; CHECKPOINT,
+        the signed tree does not prove the leaf. The status is OK also if there are faults. Refused: as ReadEvents.
         """
 
     @_abc_1.abstractmethod

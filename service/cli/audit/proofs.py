@@ -10,7 +10,7 @@ import click
 from domain.transparency import checkpoint, merkle
 from domain.transparency.checkpoint import Checkpoint, NoteError, VerifierKey
 from durak.v1 import audit_service_pb2 as api
-from service.cli.audit.source import Access, with_audit_access
+from service.cli.audit.source import Access, Source, with_audit_access
 from service.cli.exits import EXIT_FAILED, CommandError
 from service.cli.options import MATCH
 from service.cli.verify import read_key
@@ -91,10 +91,10 @@ def _continues(old: Checkpoint, new: Checkpoint, proof: list[bytes]) -> bool:
 def proof_command(*, access: Access, match_id: UUID, keys: Sequence[str]) -> None:
     """Prove that MATCH is in the newest checkpoint, and print the proof.
 
-    Exit code 1 if the proof is wrong.
+    Exit code 1 if the proof is wrong, or if the stored records are not those that were signed.
     """
     public_keys = _parse_keys(keys)
-    found = access.query(lambda source: source.inclusion(match_id))
+    found, report = access.query(lambda source: _read_proof(source, match_id))
     try:
         signed = _verify(found.checkpoint, public_keys)
     except NoteError as error:
@@ -108,6 +108,16 @@ def proof_command(*, access: Access, match_id: UUID, keys: Sequence[str]) -> Non
     if not _includes(signed, found, match_id):
         click.echo("durak: the proof does not lead to the root of the checkpoint", err=True)
         sys.exit(EXIT_FAILED)
+    if (report.head_version, report.head_hash) != (found.last_version, found.head_hash):
+        stored = f"version {report.head_version}, hash {report.head_hash.hex()}"
+        click.echo(f"durak: the stored records are not the signed ones: {stored}", err=True)
+        sys.exit(EXIT_FAILED)
+
+
+async def _read_proof(
+    source: Source, match_id: UUID
+) -> tuple[api.GetInclusionProofResponse, api.AuditReport]:
+    return await source.inclusion(match_id), await source.report(match_id)
 
 
 def _includes(signed: Checkpoint, found: api.GetInclusionProofResponse, match_id: UUID) -> bool:

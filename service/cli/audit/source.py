@@ -19,14 +19,17 @@ from eventstore import EventStore
 from eventstore.checkpoints import LeafKind
 from eventstore.whole_matches import WholeMatch
 from service.audit import transcripts
+from service.audit.cases import read_cases
 from service.audit.payouts import verify_payouts
 from service.audit.requests import TIME_FIRST, TIME_LAST
 from service.checkpoints import proofs
+from service.checkpoints.seals import Seals
 from service.cli.client import Client
 from service.cli.connection import OPTION_NAMES, OPTIONS, Connection, make_connection
 from service.cli.database import open_store
 from service.cli.exits import CommandError
 from service.cli.options import load_config, with_options
+from service.config import Config
 from service.judging.judge import judge
 from service.judging.messages import folded_state, record_message, report_message
 from service.rpc.errors import Refused
@@ -75,12 +78,15 @@ class Source(Protocol):
 class Database:
     """The matches of an open event store."""
 
-    def __init__(self, store: EventStore) -> None:
+    def __init__(self, store: EventStore, config: Config) -> None:
         self._store = store
+        self._seals = Seals(store.checkpoints, config.note_key_file)
 
     async def report(self, match_id: UUID) -> api.AuditReport:
         """See `Source`."""
-        return report_message(*judge(await self._match(match_id))[:2])
+        await self._match(match_id)
+        [case] = await read_cases(self._store, self._seals, [match_id])
+        return report_message(*judge(*case)[:2])
 
     async def records(self, match_id: UUID) -> list[api.StoredRecord]:
         """See `Source`."""
@@ -106,7 +112,7 @@ class Database:
     ) -> AsyncIterator[api.VerifyPayoutsResponse]:
         """See `Source`. Uses all cores."""
         span = since or TIME_FIRST, before or TIME_LAST
-        return verify_payouts(self._store, os.cpu_count() or 1, *span)
+        return verify_payouts(self._store, os.cpu_count() or 1, *span, self._seals)
 
     async def checkpoint(self, since_tree_size: int | None) -> api.GetCheckpointResponse:
         """See `Source`."""
@@ -242,8 +248,9 @@ def with_audit_access(command: Callable[..., None]) -> Callable[..., None]:
 
 @asynccontextmanager
 async def _database(data_dir: Path | None) -> AsyncGenerator[Database, None]:
-    async with open_store(load_config(data_dir)) as store:
-        yield Database(store)
+    config = load_config(data_dir)
+    async with open_store(config) as store:
+        yield Database(store, config)
 
 
 @asynccontextmanager

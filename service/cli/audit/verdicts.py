@@ -12,14 +12,15 @@ import click
 
 from durak.v1 import audit_service_pb2 as api
 from eventstore import EventStore
-from eventstore.whole_matches import WholeMatch
+from service.audit.cases import read_cases
 from service.audit.ledger_check import ledger_state
+from service.checkpoints.seals import Seals
 from service.cli.audit.source import Access, with_audit_access
 from service.cli.database import open_store
 from service.cli.exits import EXIT_FAILED
 from service.cli.options import load_config
 from service.config import Config
-from service.judging.judge import AuditPool
+from service.judging.judge import AuditPool, Case
 from service.judging.messages import report_message
 from service.render.audit import fault_lines, ledger_lines, report_lines
 
@@ -65,7 +66,7 @@ async def _all(config: Config, processes: int) -> bool:
     matches = faulty = 0
     async with open_store(config) as store:
         async with AuditPool(processes) as auditors:
-            async for page in auditors.judge_pages(_pages(store)):
+            async for page in auditors.judge_pages(_pages(store, config)):
                 for match_id, report, _ in page:
                     matches += 1
                     if not report.ok:
@@ -78,9 +79,12 @@ async def _all(config: Config, processes: int) -> bool:
     return ledger.ok and not faulty
 
 
-async def _pages(store: EventStore) -> AsyncIterator[list[WholeMatch]]:
+async def _pages(store: EventStore, config: Config) -> AsyncIterator[list[Case]]:
+    """Yield every match of the log, and then those that only the signed tree has."""
+    seals = Seals(store.checkpoints, config.note_key_file)
     async for ids in store.whole_matches.iterate_ids():
-        yield await store.whole_matches.read(ids)
+        yield await read_cases(store, seals, ids)
+    yield await read_cases(store, seals, await store.checkpoints.list_lost_matches())
 
 
 @click.command("payouts", short_help="Check the matches opened in a period.")

@@ -17,7 +17,7 @@ from eventstore import StoredRecord
 from eventstore.ledger.transfers import Transfer, TransferKind
 from eventstore.whole_matches import WholeMatch
 from service.disputes.evidence import evidence
-from service.judging.judge import judge
+from service.judging.judge import Case, judge
 from service.judging.messages import folded_state, record_message, report_message
 from service.rpc.errors import Refused
 from tests.domain.audit.any_messages import fill
@@ -78,7 +78,7 @@ def test_audit_and_evidence_of_any_log(seed: int) -> None:
         api.DisputeOpened(version=random.randint(1, len(records) + 2)),
     ]
     for complaint in complaints:
-        assert evidence(match, complaint).report == report
+        assert evidence(Case(match), complaint).report == report
 
 
 def test_a_state_with_an_impossible_time_is_a_corrupt_log() -> None:

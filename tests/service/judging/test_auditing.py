@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from multiprocessing import active_children
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -19,7 +20,8 @@ from durak.v1.transcript_pb2 import LEDGER_ENTRY_KIND_STAKE, LedgerEntry
 from eventstore import EventStore
 from eventstore.whole_matches import WholeMatch
 from service.audit.payouts import verify_payouts
-from service.judging.judge import AuditPool, judge
+from service.checkpoints.seals import Seals
+from service.judging.judge import AuditPool, Case, judge
 from service.judging.ledger_entries import entries_of
 from tests.conftest import Database, execute
 from tests.domain.audit.audit_matches import START_US, random_match
@@ -113,9 +115,9 @@ async def test_a_missing_match_is_read_without_records(store: EventStore) -> Non
 async def test_results_come_in_the_order_of_the_pages(store: EventStore) -> None:
     ids = [await store_random(store, seed) for seed in range(12)]
 
-    async def pages() -> AsyncIterator[list[WholeMatch]]:
+    async def pages() -> AsyncIterator[list[Case]]:
         for match_id in ids:
-            yield await store.whole_matches.read([match_id])
+            yield [Case(one) for one in await store.whole_matches.read([match_id])]
 
     async with AuditPool(2) as auditors:
         found = [one async for page in auditors.judge_pages(pages()) for one in page]
@@ -128,9 +130,9 @@ async def test_results_come_in_the_order_of_the_pages(store: EventStore) -> None
 async def test_the_pool_ends_when_its_caller_stops_reading(store: EventStore) -> None:
     match_id = await store_random(store, 1)
 
-    async def endless() -> AsyncIterator[list[WholeMatch]]:
+    async def endless() -> AsyncIterator[list[Case]]:
         while True:
-            yield await store.whole_matches.read([match_id])
+            yield [Case(one) for one in await store.whole_matches.read([match_id])]
 
     async with AuditPool(1) as auditors:
         async with asyncio.timeout(60):
@@ -175,7 +177,11 @@ async def test_matches_opened_during_a_verification_are_left_out(
     for seed in range(2):
         await store_random(store, seed)
     judging = verify_payouts(
-        store, 1, STARTED - timedelta(days=1), datetime.max.replace(tzinfo=UTC)
+        store,
+        1,
+        STARTED - timedelta(days=1),
+        datetime.max.replace(tzinfo=UTC),
+        Seals(store.checkpoints, Path("no-key")),
     )
     async with aclosing(judging) as messages:
         first = await anext(messages)

@@ -89,6 +89,9 @@ class Table:
         self.is_rematch: bool = bool(opened.rematch_of)
         self.reserved_for: tuple[str, ...] = tuple(opened.reserved_for)
         self.seed_hash: bytes = opened.server_seed_hash
+        self.is_private: bool = opened.is_private
+        self.invited: frozenset[str] = frozenset(opened.invited)
+        self.has_link: bool = bool(opened.link_secret_hash)
         self.seats: dict[int, Occupant] = {}
         self.removed: set[str] = set()
         """The players whom the owner removed (R3.0)."""
@@ -158,6 +161,8 @@ class Table:
         seat, player_id = taken.seat, taken.player_id
         if any(occupant.player_id == player_id for occupant in self.seats.values()):
             notes.fault(Kind.SEATING, "R3.0", "one seat for each player", player_id, seat)
+        if not self._may_sit(player_id):
+            notes.fault(Kind.SEATING, "R3.0", "an invited player", player_id, seat)
         if player_id in self.removed:
             notes.fault(Kind.SEATING, "R3.0", "nobody whom the owner removed", player_id, seat)
         if len(taken.client_seed_hash) not in (0, HASH_BYTES):
@@ -167,6 +172,15 @@ class Table:
             notes.fault(Kind.SEATING, "R14", "no bot's seed", "one", seat)
         if actor.actor_kind != ACTOR_KIND_PLAYER or actor.actor_id != player_id:
             notes.fault(Kind.ACTOR, "R3.0", player_id, actor.actor_id or "nobody", seat)
+
+    def _may_sit(self, player_id: str) -> bool:
+        """Return whether the access to the table allows a player.
+
+        A link allows everyone, because the log does not tell who had it.
+        """
+        if not self.is_private or self.has_link or self.belongs_to(player_id):
+            return True
+        return player_id in self.invited
 
     def vacate_seat(self, entry: Entry, notes: Notebook) -> None:
         """Judge that a seat is given up or taken away, and free it."""
@@ -230,8 +244,17 @@ def open_table(entry: Entry, match_id: bytes, notes: Notebook) -> Table | None:
     if table.is_rematch != bool(table.reserved_for):
         only_then = "seats reserved in a rematch alone"
         notes.fault(Kind.OPENING, "R13.1", only_then, opened.rematch_of)
+    _judge_access(opened, notes)
     _judge_series(opened, match_id, notes)
     return table if _judge_settings(opened.settings, notes) else None
+
+
+def _judge_access(opened: TableOpened, notes: Notebook) -> None:
+    """R3.0: a table is private because of its invitations or its link, and as a rematch of one."""
+    is_restricted = bool(opened.invited or opened.link_secret_hash)
+    is_fine = opened.is_private == is_restricted or (opened.is_private and opened.rematch_of)
+    if not is_fine:
+        notes.fault(Kind.OPENING, "R3.0", f"private: {is_restricted}", opened.is_private)
 
 
 def _judge_series(opened: TableOpened, match_id: bytes, notes: Notebook) -> None:

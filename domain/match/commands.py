@@ -38,7 +38,8 @@ class OpenTable(NamedTuple):
 
     ``settings`` are those asked for; deciding fills in the preset. ``server_seed`` is 32 bytes from
     a secure source, ``idle_limit_seconds`` the limit of R10.8, ``reveal_limit_seconds`` that of
-    R3.6. ``start_series`` starts a series with the id of the match (R13.1).
+    R3.6. ``start_series`` starts a series with the id of the match (R13.1). With ``invited`` or
+    ``link_secret`` the table is private (R3.0).
     """
 
     settings: Settings
@@ -46,17 +47,21 @@ class OpenTable(NamedTuple):
     idle_limit_seconds: int
     reveal_limit_seconds: int
     start_series: bool = False
+    invited: tuple[str, ...] = ()
+    link_secret: bytes = b""
 
 
 class TakeSeat(NamedTuple):
     """Sit down (R3.0). Without ``seat``: on the seat kept for the player, or the lowest free one.
 
     ``client_seed_hash`` promises a secret for the shuffle (R3.6); it may be empty.
+    ``link_secret`` is that of a private table, where the player has one.
     """
 
     display_name: str
     seat: int | None = None
     client_seed_hash: bytes = b""
+    link_secret: bytes = b""
 
 
 class SeatBot(NamedTuple):

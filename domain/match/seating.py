@@ -7,6 +7,7 @@ nothing. `domain.match.decide` is the entry to all of them.
 import uuid
 from collections.abc import Iterator
 from hashlib import sha256
+from hmac import compare_digest
 from typing import Final
 
 from domain.cards import DECKS
@@ -15,6 +16,7 @@ from domain.match.deal import secret_hash, seed_hash
 from domain.match.fold import Match
 from domain.match.presets import PRESETS
 from domain.match.refusal import FieldFault, Refusal
+from domain.match.table import Table
 from durak.v1.errors_pb2 import ErrorReason as Reason
 from durak.v1.events_pb2 import (
     Event,
@@ -59,8 +61,16 @@ def open_table(match: Match, actor: Actor, command: OpenTable) -> Event | Refusa
             server_seed=command.server_seed,
             idle_limit_seconds=command.idle_limit_seconds,
             reveal_limit_seconds=command.reveal_limit_seconds,
+            is_private=bool(command.invited or command.link_secret),
+            invited=command.invited,
+            link_secret_hash=link_hash(match.match_id, command.link_secret),
         )
     )
+
+
+def link_hash(match_id: bytes, link_secret: bytes) -> bytes:
+    """Return the public hash of the link secret of a table; empty if it has none."""
+    return sha256(b"durak.v1.link" + match_id + link_secret).digest() if link_secret else b""
 
 
 def complete_settings(asked: Settings) -> Settings | Refusal:
@@ -141,6 +151,8 @@ def open_rematch(command: Rematch) -> Event:
             reveal_limit_seconds=command.reveal_limit_seconds,
             rematch_of=str(uuid.UUID(bytes=old.match_id)),
             reserved_for=[seat.player_id if seat else "" for seat in table.seats],
+            is_private=table.is_private,
+            invited=table.invited,
         )
     )
 
@@ -163,6 +175,8 @@ def take_seat(match: Match, actor: Actor, command: TakeSeat) -> Event | Refusal:
         return Refusal(Reason.ERROR_REASON_REMOVED_FROM_TABLE, "R3.0")
     if match.table.given_up.count(player_id) >= GIVE_UPS_MAX:
         return Refusal(Reason.ERROR_REASON_GIVEN_UP_TOO_OFTEN)
+    if not _has_access(match.table, player_id, command.link_secret):
+        return Refusal(Reason.ERROR_REASON_NOT_INVITED, "R3.0")
     reserved = match.table.reserved_for
     if seat is None and player_id in reserved:
         seat = reserved.index(player_id)
@@ -179,6 +193,16 @@ def take_seat(match: Match, actor: Actor, command: TakeSeat) -> Event | Refusal:
             client_seed_hash=command.client_seed_hash,
         )
     )
+
+
+def _has_access(table: Table, player_id: str, link_secret: bytes) -> bool:
+    """Return whether a player may sit down as far as the access to the table decides (R3.0)."""
+    if not table.is_private or player_id == table.owner_id:
+        return True
+    if player_id in table.invited or player_id in table.reserved_for:
+        return True
+    found = link_hash(table.match_id, link_secret)
+    return bool(found) and compare_digest(found, table.link_secret_hash)
 
 
 def seat_bot(match: Match, actor: Actor, command: SeatBot) -> Event | Refusal:

@@ -53,6 +53,9 @@ class Table:
         server_seed_hash: its SHA-256, which is public.
         rematch_of: the match id of the earlier match, or empty.
         reserved_for: the players of a rematch; empty if anyone may sit down.
+        is_private: only some players may sit down (R3.0).
+        invited: the players who may sit down at a private table.
+        link_secret_hash: the hash of the link secret of a private table, or empty.
         seats: the occupant of each seat, or None for a free seat.
         given_up: the player of each seat that was given up (R3.0), once for each time.
         removed: the players whom the owner removed (R3.0). They cannot sit down again.
@@ -70,6 +73,9 @@ class Table:
     server_seed_hash: bytes
     rematch_of: str
     reserved_for: tuple[str, ...]
+    is_private: bool
+    invited: tuple[str, ...]
+    link_secret_hash: bytes
     seats: tuple[Seat | None, ...]
     given_up: tuple[str, ...]
     removed: tuple[str, ...]
@@ -107,6 +113,9 @@ class Table:
             server_seed_hash=event.server_seed_hash,
             rematch_of=event.rematch_of,
             reserved_for=tuple(event.reserved_for),
+            is_private=event.is_private,
+            invited=tuple(event.invited),
+            link_secret_hash=event.link_secret_hash,
             seats=(None,) * settings.seats,
             given_up=(),
             removed=(),
@@ -164,6 +173,9 @@ class Table:
             self.server_seed_hash,
             self.rematch_of,
             self.reserved_for,
+            self.is_private,
+            self.invited,
+            self.link_secret_hash,
             (*self.seats[:number], seat, *self.seats[number + 1 :]),
             given_up,
             removed,
@@ -194,6 +206,8 @@ class Table:
                 seats=[_seat_view(number, seat) for number, seat in enumerate(self.seats)],
                 rematch_of=self.rematch_of,
                 reserved_for=self.reserved_for,
+                is_private=self.is_private,
+                invited=self.invited,
             )
             self._view_template = view.SerializeToString()
         return self._view_template

@@ -144,6 +144,8 @@ def match_summary(match: Match) -> MatchSummary:
         result=match.result,
         rematch_of=template.rematch_of,
         reserved_for=template.reserved_for,
+        is_private=template.is_private,
+        invited=template.invited,
     )
 
 

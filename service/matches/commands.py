@@ -59,6 +59,8 @@ class Commands:
             self._idle_limit_seconds,
             self._reveal_limit_seconds,
             request.start_series,
+            tuple(request.invited),
+            request.link_secret,
         )
         return self._perform(target, call, command)
 
@@ -66,7 +68,7 @@ class Commands:
         """Sit the caller down."""
         target = requests.take_seat(request, prefix)
         seat = request.seat if request.HasField("seat") else None
-        command = TakeSeat(call.caller.name, seat, request.client_seed_hash)
+        command = TakeSeat(call.caller.name, seat, request.client_seed_hash, request.link_secret)
         return self._perform(target, call, command)
 
     def seat_bot(self, request: api.SeatBotRequest, call: Call, prefix: str = "") -> Answer:

@@ -17,6 +17,10 @@ from service.times import to_datetime
 _LISTED: Final = frozenset({"table_opened", "seat_taken", "seat_vacated", "dealt", "finished"})
 
 
+_READS_MAX: Final = 5
+"""Queries for one page. A page with many private matches of others is shorter instead."""
+
+
 def changes_row(events: list[Event]) -> bool:
     """Return whether these events change what lists show: phase or seats."""
     return not _LISTED.isdisjoint([event.WhichOneof("kind") for event in events])
@@ -48,22 +52,45 @@ def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
 async def list_matches(
     store: EventStore, request: api.ListMatchesRequest, caller_id: str
 ) -> api.ListMatchesResponse:
-    """Return a page of matches, newest first. Raises Refused MALFORMED_FIELD."""
+    """Return a page of matches that the caller may find, newest first.
+
+    Raises Refused MALFORMED_FIELD.
+    """
     size = requests.list_matches(request)
     filters = _filters(request, caller_id)
     token = request.page_token
-    rows = await store.lobby.list_matches(
-        statuses=[request.phase] if request.phase else None,
-        player=caller_id if request.mine else None,
-        after=unseal_time(token, filters) if token else None,
-        limit=size + 1,  # one more shows whether there is another page
-    )
-    page = rows[:size]
-    has_more = len(rows) > size
-    return api.ListMatchesResponse(
-        matches=[api.MatchSummary.FromString(row.summary) for row in page],
-        next_page_token=seal_time(_place(page[-1]), filters) if has_more else "",
-    )
+    after = unseal_time(token, filters) if token else None
+    matches: list[api.MatchSummary] = []
+    has_more = False
+    for _ in range(_READS_MAX):
+        rows = await store.lobby.list_matches(
+            statuses=[request.phase] if request.phase else None,
+            player=caller_id if request.mine else None,
+            after=after,
+            limit=size + 1,  # one more shows whether there is another page
+        )
+        has_more = False
+        for at, row in enumerate(rows[:size], start=1):
+            after = _place(row)
+            summary = api.MatchSummary.FromString(row.summary)
+            if _may_find(summary, caller_id):
+                matches.append(summary)
+            has_more = len(rows) > at
+            if len(matches) == size:
+                break
+        if len(matches) == size or not has_more:
+            break
+    next_page_token = seal_time(after, filters) if has_more and after is not None else ""
+    return api.ListMatchesResponse(matches=matches, next_page_token=next_page_token)
+
+
+def _may_find(summary: api.MatchSummary, caller_id: str) -> bool:
+    """Return whether a match is listed for a caller: always, unless it is private."""
+    if not summary.is_private or caller_id == summary.owner_id:
+        return True
+    if caller_id in summary.invited or caller_id in summary.reserved_for:
+        return True
+    return any(seat.player_id == caller_id for seat in summary.seats)
 
 
 def _filters(request: api.ListMatchesRequest, caller_id: str) -> bytes:

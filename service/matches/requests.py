@@ -10,6 +10,9 @@ from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Phase
 from service.rpc.validation import SEATS_MAX, Faults, Target, check_move, check_settings
 
+INVITED_MAX = 32
+LINK_SECRET_BYTES_MIN = 16
+LINK_SECRET_BYTES_MAX = 64
 _BOT_LEVELS = frozenset(BotLevel.values()) - {0}
 _PHASES = frozenset(Phase.values())
 
@@ -34,16 +37,24 @@ def open_table(request: api.OpenTableRequest, prefix: str = "") -> bytes:
             faults.add("settings.series_id", "is set by the server: leave it empty")
     else:
         faults.add("settings", "is required")
+    if len(request.invited) > INVITED_MAX:
+        faults.add("invited", f"must have at most {INVITED_MAX} players")
+    for at, player_id in enumerate(request.invited[:INVITED_MAX]):
+        faults.player(f"invited[{at}]", player_id)
+    if request.link_secret and len(request.link_secret) < LINK_SECRET_BYTES_MIN:
+        faults.add("link_secret", f"must be at least {LINK_SECRET_BYTES_MIN} bytes long")
+    faults.length("link_secret", request.link_secret, LINK_SECRET_BYTES_MAX)
     faults.check()
     return request_id
 
 
 def take_seat(request: api.TakeSeatRequest, prefix: str = "") -> Target:
-    """Return the target; checks `seat` and `client_seed_hash` too."""
+    """Return the target; checks `seat`, `client_seed_hash` and `link_secret` too."""
     faults = Faults(prefix)
     target = _target(faults, request)
     faults.at_most("seat", request.seat, SEATS_MAX - 1)
     _check_hash(faults, request.client_seed_hash)
+    faults.length("link_secret", request.link_secret, LINK_SECRET_BYTES_MAX)
     faults.check()
     return target
 

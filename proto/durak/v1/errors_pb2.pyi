@@ -335,6 +335,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the player in the request does not sit at this table (R3.0). Action: look at TableView.seats.
     FAILED_PRECONDITION.
     """
+    ERROR_REASON_NOT_INVITED: _ErrorReason.ValueType  # 132
+    """Cause: the table is private, and the caller is not invited and sent no link secret, or a wrong one (R3.0). Action:
+    ask the owner for the link; do not guess. PERMISSION_DENIED.
+    """
     ERROR_REASON_OWN_GRANT: _ErrorReason.ValueType  # 140
     """Acts of operators and auditors.
 
@@ -676,6 +680,10 @@ Cause: the owner removed the caller from this table (R3.0). Action: look for ano
 ERROR_REASON_PLAYER_NOT_SEATED: ErrorReason.ValueType  # 131
 """Cause: the player in the request does not sit at this table (R3.0). Action: look at TableView.seats.
 FAILED_PRECONDITION.
+"""
+ERROR_REASON_NOT_INVITED: ErrorReason.ValueType  # 132
+"""Cause: the table is private, and the caller is not invited and sent no link secret, or a wrong one (R3.0). Action:
+ask the owner for the link; do not guess. PERMISSION_DENIED.
 """
 ERROR_REASON_OWN_GRANT: ErrorReason.ValueType  # 140
 """Acts of operators and auditors.

@@ -267,6 +267,9 @@ class TableOpened(_message.Message):
     REMATCH_OF_FIELD_NUMBER: _builtins.int
     RESERVED_FOR_FIELD_NUMBER: _builtins.int
     REVEAL_LIMIT_SECONDS_FIELD_NUMBER: _builtins.int
+    IS_PRIVATE_FIELD_NUMBER: _builtins.int
+    INVITED_FIELD_NUMBER: _builtins.int
+    LINK_SECRET_HASH_FIELD_NUMBER: _builtins.int
     rules_version: _builtins.str
     """The version of the rules, such as `1.0.0`. The match is played and audited under this version permanently."""
     owner_id: _builtins.str
@@ -287,6 +290,14 @@ class TableOpened(_message.Message):
     """The match that this one repeats, a UUID. Empty if this is not a rematch."""
     reveal_limit_seconds: _builtins.int
     """Seconds in which the seats that promised a secret have to reveal it once the table is full (R3.6)."""
+    is_private: _builtins.bool
+    """True: a private table. Only its owner, the players in `invited`, players with the link secret and, at a rematch, the
+    players in `reserved_for` can sit down. A rematch of a private table is private too.
+    """
+    link_secret_hash: _builtins.bytes
+    """SHA-256("durak.v1.link" || match id, 16 bytes || link secret). Empty: the table has no link. The secret itself is
+    stored nowhere.
+    """
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
         """The complete settings, including what a preset locks."""
@@ -296,6 +307,10 @@ class TableOpened(_message.Message):
         """For a rematch: the player for whom each seat is reserved, by seat. An empty entry is a bot's seat. No entries if
         this is not a rematch.
         """
+
+    @_builtins.property
+    def invited(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The invited players of a private table. Public."""
 
     def __init__(
         self,
@@ -309,10 +324,13 @@ class TableOpened(_message.Message):
         rematch_of: _builtins.str = ...,
         reserved_for: _abc.Iterable[_builtins.str] | None = ...,
         reveal_limit_seconds: _builtins.int = ...,
+        is_private: _builtins.bool = ...,
+        invited: _abc.Iterable[_builtins.str] | None = ...,
+        link_secret_hash: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["idle_limit_seconds", b"idle_limit_seconds", "owner_id", b"owner_id", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "reveal_limit_seconds", b"reveal_limit_seconds", "rules_version", b"rules_version", "server_seed", b"server_seed", "server_seed_hash", b"server_seed_hash", "settings", b"settings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["idle_limit_seconds", b"idle_limit_seconds", "invited", b"invited", "is_private", b"is_private", "link_secret_hash", b"link_secret_hash", "owner_id", b"owner_id", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "reveal_limit_seconds", b"reveal_limit_seconds", "rules_version", b"rules_version", "server_seed", b"server_seed", "server_seed_hash", b"server_seed_hash", "settings", b"settings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

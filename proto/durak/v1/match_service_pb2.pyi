@@ -207,13 +207,23 @@ class OpenTableRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     SETTINGS_FIELD_NUMBER: _builtins.int
     START_SERIES_FIELD_NUMBER: _builtins.int
+    INVITED_FIELD_NUMBER: _builtins.int
+    LINK_SECRET_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """A new UUID. The match id derives from it and the caller, so a repeated request finds the same table."""
     start_series: _builtins.bool
     """True: this match starts a series (R13), which Rematch continues."""
+    link_secret: _builtins.bytes
+    """A random secret, 16 to 64 bytes, to hand out in a link. Whoever sends it with TakeSeat may sit down. Only its hash is
+    stored. With this or `invited` the table is private.
+    """
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
         """Required (R2)."""
+
+    @_builtins.property
+    def invited(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The players who may sit down, besides the caller; at most 32. With this or `link_secret` the table is private."""
 
     def __init__(
         self,
@@ -221,10 +231,12 @@ class OpenTableRequest(_message.Message):
         request_id: _builtins.str = ...,
         settings: _settings_pb2.Settings | None = ...,
         start_series: _builtins.bool = ...,
+        invited: _abc.Iterable[_builtins.str] | None = ...,
+        link_secret: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "settings", b"settings", "start_series", b"start_series"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invited", b"invited", "link_secret", b"link_secret", "request_id", b"request_id", "settings", b"settings", "start_series", b"start_series"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -265,6 +277,7 @@ class TakeSeatRequest(_message.Message):
     EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     CLIENT_SEED_HASH_FIELD_NUMBER: _builtins.int
+    LINK_SECRET_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     request_id: _builtins.str
     """A new UUID."""
@@ -280,6 +293,8 @@ class TakeSeatRequest(_message.Message):
     reveal it with RevealSeed when the phase is PHASE_REVEALING. Then nobody can have chosen the deck, not even the
     server together with all other players.
     """
+    link_secret: _builtins.bytes
+    """The link secret of a private table. Invited players need none."""
     def __init__(
         self,
         *,
@@ -288,10 +303,11 @@ class TakeSeatRequest(_message.Message):
         expected_version: _builtins.int | None = ...,
         seat: _builtins.int | None = ...,
         client_seed_hash: _builtins.bytes = ...,
+        link_secret: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_seat", b"_seat", "expected_version", b"expected_version", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_seat", b"_seat", "client_seed_hash", b"client_seed_hash", "expected_version", b"expected_version", "match_id", b"match_id", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_seat", b"_seat", "client_seed_hash", b"client_seed_hash", "expected_version", b"expected_version", "link_secret", b"link_secret", "match_id", b"match_id", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
     _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
@@ -855,6 +871,8 @@ class MatchSummary(_message.Message):
     RESULT_FIELD_NUMBER: _builtins.int
     REMATCH_OF_FIELD_NUMBER: _builtins.int
     RESERVED_FOR_FIELD_NUMBER: _builtins.int
+    IS_PRIVATE_FIELD_NUMBER: _builtins.int
+    INVITED_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match, a UUID."""
     phase: _table_pb2.Phase.ValueType
@@ -864,6 +882,8 @@ class MatchSummary(_message.Message):
     """The version of the event that last changed the phase or a seat. The match itself can be at a higher version."""
     rematch_of: _builtins.str
     """The match that this one repeats, a UUID. Empty if this is not a rematch."""
+    is_private: _builtins.bool
+    """True: a private table (TableOpened.is_private)."""
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
         """The complete settings."""
@@ -886,6 +906,10 @@ class MatchSummary(_message.Message):
         a bot's seat. No entries if this is not a rematch.
         """
 
+    @_builtins.property
+    def invited(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The invited players of a private table."""
+
     def __init__(
         self,
         *,
@@ -899,10 +923,12 @@ class MatchSummary(_message.Message):
         result: _events_pb2.Finished | None = ...,
         rematch_of: _builtins.str = ...,
         reserved_for: _abc.Iterable[_builtins.str] | None = ...,
+        is_private: _builtins.bool = ...,
+        invited: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["open_time", b"open_time", "result", b"result", "settings", b"settings"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "open_time", b"open_time", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "seats", b"seats", "settings", b"settings", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invited", b"invited", "is_private", b"is_private", "match_id", b"match_id", "open_time", b"open_time", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "seats", b"seats", "settings", b"settings", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

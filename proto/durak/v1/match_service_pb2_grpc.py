@@ -158,7 +158,7 @@ class MatchServiceServicer(object):
     def TakeSeat(self, request, context):
         """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
         balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -197,7 +197,8 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """Returns the table as the caller sees it. A caller without a seat sees public facts only.
+        """Returns the table as the caller sees it. A caller without a seat sees public facts only. Whoever knows the id of a
+        private match can see and watch it, like every match; access decides who can sit down and who finds it in lists.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -216,7 +217,9 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """Lists matches, the newest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+        """Lists matches, the newest first. Private matches are only listed for their owner, the players invited, and the
+        players of the match. A page can therefore have fewer rows than asked, also none: `next_page_token` alone says
+        whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

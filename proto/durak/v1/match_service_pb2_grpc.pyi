@@ -66,7 +66,7 @@ class MatchServiceStub:
     TakeSeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.TakeSeatRequest, _match_service_pb2.TakeSeatResponse]
     """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
     balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-    MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
+    MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
     """
     SeatBot: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SeatBotRequest, _match_service_pb2.SeatBotResponse]
     """Gives a seat to a bot. Only for the owner of the table. Refused: NOT_OWNER, SEAT_TAKEN, TABLE_FULL, SEAT_RESERVED,
@@ -85,7 +85,9 @@ class MatchServiceStub:
     the clause of the rules.
     """
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]
-    """Returns the table as the caller sees it. A caller without a seat sees public facts only."""
+    """Returns the table as the caller sees it. A caller without a seat sees public facts only. Whoever knows the id of a
+    private match can see and watch it, like every match; access decides who can sit down and who finds it in lists.
+    """
     WatchMatch: _aio.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]
     """Streams the events of a match as the caller may see them: first the events that the caller lacks, then `caught_up`,
     then each new event. No version is left out, repeated or out of order. The stream ends with OK after `finished`. To
@@ -95,7 +97,10 @@ class MatchServiceStub:
     the caller may still call, so resume from the last version instead of from 0.
     """
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
-    """Lists matches, the newest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
+    """Lists matches, the newest first. Private matches are only listed for their owner, the players invited, and the
+    players of the match. A page can therefore have fewer rows than asked, also none: `next_page_token` alone says
+    whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+    """
     Rematch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RematchRequest, _match_service_pb2.RematchResponse]
     """Plays a finished match again: with the same settings, owner and seats, and in the same series (R13.1). The first
     player who calls it opens the new table. Each call seats its caller on their old seat, and bots sit down
@@ -177,7 +182,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_match_service_pb2.TakeSeatResponse]:
         """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
         balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
         """
 
     @_abc_1.abstractmethod
@@ -226,7 +231,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.GetMatchRequest,
         context: _aio.ServicerContext[_match_service_pb2.GetMatchRequest, _abc.Awaitable[_match_service_pb2.GetMatchResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.GetMatchResponse]:
-        """Returns the table as the caller sees it. A caller without a seat sees public facts only."""
+        """Returns the table as the caller sees it. A caller without a seat sees public facts only. Whoever knows the id of a
+        private match can see and watch it, like every match; access decides who can sit down and who finds it in lists.
+        """
 
     @_abc_1.abstractmethod
     def WatchMatch(
@@ -248,7 +255,10 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.ListMatchesRequest,
         context: _aio.ServicerContext[_match_service_pb2.ListMatchesRequest, _abc.Awaitable[_match_service_pb2.ListMatchesResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.ListMatchesResponse]:
-        """Lists matches, the newest first. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID."""
+        """Lists matches, the newest first. Private matches are only listed for their owner, the players invited, and the
+        players of the match. A page can therefore have fewer rows than asked, also none: `next_page_token` alone says
+        whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+        """
 
     @_abc_1.abstractmethod
     def Rematch(

@@ -515,6 +515,8 @@ class TableView(_message.Message):
     REMATCH_OF_FIELD_NUMBER: _builtins.int
     RESERVED_FOR_FIELD_NUMBER: _builtins.int
     SERVER_TIME_FIELD_NUMBER: _builtins.int
+    IS_PRIVATE_FIELD_NUMBER: _builtins.int
+    INVITED_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match, a UUID."""
     version: _builtins.int
@@ -555,6 +557,8 @@ class TableView(_message.Message):
     """How many bouts in a row ended without a card on the discard pile. The match is a draw after fifty (R9.5)."""
     rematch_of: _builtins.str
     """The match that this one repeats, a UUID. Empty if this is not a rematch."""
+    is_private: _builtins.bool
+    """True: a private table (TableOpened.is_private)."""
     @_builtins.property
     def last_event_time(self) -> _timestamp_pb2.Timestamp:
         """When the last event in this view happened. Not set in a view of PracticeService."""
@@ -606,6 +610,10 @@ class TableView(_message.Message):
         since the message arrived; it does not need a correct clock on the client. Not set in a view of PracticeService.
         """
 
+    @_builtins.property
+    def invited(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The invited players of a private table."""
+
     def __init__(
         self,
         *,
@@ -638,10 +646,12 @@ class TableView(_message.Message):
         rematch_of: _builtins.str = ...,
         reserved_for: _abc.Iterable[_builtins.str] | None = ...,
         server_time: _timestamp_pb2.Timestamp | None = ...,
+        is_private: _builtins.bool = ...,
+        invited: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_attacks_left", b"_attacks_left", "_bout", b"_bout", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "attacks_left", b"attacks_left", "bout", b"bout", "deadline_time", b"deadline_time", "defender", b"defender", "last_event_time", b"last_event_time", "moves", b"moves", "result", b"result", "server_time", b"server_time", "settings", b"settings", "your_seat", b"your_seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_attacks_left", b"_attacks_left", "_bout", b"_bout", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "attacks_left", b"attacks_left", "bout", b"bout", "bouts_without_discard", b"bouts_without_discard", "deadline_time", b"deadline_time", "defender", b"defender", "discard_count", b"discard_count", "hand", b"hand", "last_event_time", b"last_event_time", "match_id", b"match_id", "moves", b"moves", "on_clock", b"on_clock", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "server_seed_hash", b"server_seed_hash", "server_time", b"server_time", "settings", b"settings", "stock_count", b"stock_count", "table", b"table", "taking", b"taking", "trump_card", b"trump_card", "trump_suit", b"trump_suit", "version", b"version", "your_seat", b"your_seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_attacker", b"_attacker", "_attacks_left", b"_attacks_left", "_bout", b"_bout", "_defender", b"_defender", "_your_seat", b"_your_seat", "attacker", b"attacker", "attacks_left", b"attacks_left", "bout", b"bout", "bouts_without_discard", b"bouts_without_discard", "deadline_time", b"deadline_time", "defender", b"defender", "discard_count", b"discard_count", "hand", b"hand", "invited", b"invited", "is_private", b"is_private", "last_event_time", b"last_event_time", "match_id", b"match_id", "moves", b"moves", "on_clock", b"on_clock", "owner_id", b"owner_id", "phase", b"phase", "rematch_of", b"rematch_of", "reserved_for", b"reserved_for", "result", b"result", "rules_version", b"rules_version", "seats", b"seats", "server_seed_hash", b"server_seed_hash", "server_time", b"server_time", "settings", b"settings", "stock_count", b"stock_count", "table", b"table", "taking", b"taking", "trump_card", b"trump_card", "trump_suit", b"trump_suit", "version", b"version", "your_seat", b"your_seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__attacker: _TypeAlias = _typing.Literal["attacker"]  # noqa: Y015
     _WhichOneofArgType__attacker: _TypeAlias = _typing.Literal["_attacker", b"_attacker"]  # noqa: Y015

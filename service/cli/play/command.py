@@ -1,6 +1,7 @@
 """The command `durak play`."""
 
 import asyncio
+import secrets
 from typing import Any, Final
 
 import click
@@ -22,6 +23,7 @@ from service.cli.terminal import Terminal, new_console, print_fields
 from service.render.texts import player_name, settings_line, translator
 from service.text.localisation import Translate
 
+_LINK_SECRET_BYTES: Final = 16
 _REPEATED_OPTIONS: Final = frozenset(OPTION_NAMES) - {"token"}  # a token is not printed
 
 
@@ -49,6 +51,15 @@ _REPEATED_OPTIONS: Final = frozenset(OPTION_NAMES) - {"token"}  # a token is not
     show_default=True,
     help="Level of the bots.",
 )
+@click.option(
+    "--invite",
+    "invited",
+    metavar="PLAYER",
+    multiple=True,
+    help="Let only this player join the new table. Repeat for more players.",
+)
+@click.option("--private", is_flag=True, help="Let only players with a secret link join.")
+@click.option("--link", metavar="SECRET", help="Secret of the private table to join with --match.")
 @with_options(*OPTIONS)
 @click.pass_context
 def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
@@ -82,6 +93,8 @@ def _plan(given: dict[str, Any]) -> Plan:
         raise click.UsageError(f"{bots} bots leave no seat for you at a table of {given['seats']}")
     if settings.stake_coins and bots:
         raise click.UsageError("bots do not sit at staked tables (R12.7)")
+    if given["link"] and not given["match_id"]:
+        raise click.UsageError("--link needs --match")
     return Plan(
         given["match_id"],
         given["rematch_of"],
@@ -90,7 +103,19 @@ def _plan(given: dict[str, Any]) -> Plan:
         given["series"],
         0 if settings.stake_coins else bots,
         LEVELS[given["level"]],
+        given["invited"],
+        _link_secret(given),
     )
+
+
+def _link_secret(given: dict[str, Any]) -> bytes:
+    """Return the secret typed, or a new one for a private table, or nothing."""
+    if given["private"]:
+        return secrets.token_bytes(_LINK_SECRET_BYTES)
+    try:
+        return bytes.fromhex(given["link"] or "")
+    except ValueError as error:
+        raise click.UsageError("--link takes hexadecimal digits") from error
 
 
 def _repeated_options(context: click.Context) -> list[str]:
@@ -133,6 +158,8 @@ async def _play(
         folder = PromiseFolder(connection.data_dir)
         deal = FairDeal(client, folder, connection.player_id)
         match_id = await sit_down(client, plan, deal)
+        if plan.link_secret and plan.match_id is None:
+            terminal.print_hint(next_steps.share(match_id, plan.link_secret))
         game = Game(client, match_id, deal, terminal, translate)
         try:
             has_ended = await game.play()

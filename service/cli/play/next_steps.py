@@ -23,6 +23,13 @@ class NextSteps:
         key = "come-back-waiting" if view.phase == PHASE_WAITING else "come-back"
         return self._hint(key, "play", "--match", view.match_id)
 
+    def share(self, match_id: str, link_secret: bytes) -> str:
+        """Return the hint with the command that joins a private table, for other players."""
+        pairs = zip(self._options[::2], self._options[1::2], strict=True)
+        server = [word for pair in pairs if pair[0] == "--server" for word in pair]
+        arguments = (*server, "--match", match_id, "--link", link_secret.hex())
+        return self._translate("share-link", command=shlex.join(["durak", "play", *arguments]))
+
     def after(self, view: TableView) -> list[str]:
         """Return the hints after the end of a match."""
         hints = []

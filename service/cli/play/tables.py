@@ -25,6 +25,10 @@ class Plan:
     bots: int | None
     """The number of bots at a new table. None: all other seats."""
     level: BotLevel.ValueType
+    invited: tuple[str, ...] = ()
+    """The players who may join a new table. With this or `link_secret` it is private."""
+    link_secret: bytes = b""
+    """Of a new private table, or of the one to join. Empty: none."""
 
 
 async def open_tables(client: Client) -> Sequence[api.MatchSummary]:
@@ -42,7 +46,7 @@ async def sit_down(client: Client, plan: Plan, deal: FairDeal) -> str:
     ServerUnreachable.
     """
     if plan.match_id is not None:
-        return await _return_to(client, str(plan.match_id), deal)
+        return await _return_to(client, str(plan.match_id), deal, plan.link_secret)
     if plan.rematch_of is not None:
         request = api.RematchRequest(
             match_id=str(plan.rematch_of),
@@ -59,17 +63,23 @@ async def sit_down(client: Client, plan: Plan, deal: FairDeal) -> str:
     return await _open_table(client, plan, deal)
 
 
-async def _return_to(client: Client, match_id: str, deal: FairDeal) -> str:
+async def _return_to(
+    client: Client, match_id: str, deal: FairDeal, link_secret: bytes = b""
+) -> str:
     request = api.GetMatchRequest(match_id=match_id)
     view = (await client.call(client.stub.GetMatch, request, retry=False)).view
     if view.phase == PHASE_WAITING and not view.HasField("your_seat"):
-        await _take_seat(client, match_id, deal)
+        await _take_seat(client, match_id, deal, link_secret)
     return match_id
 
 
 async def _open_table(client: Client, plan: Plan, deal: FairDeal) -> str:
     request = api.OpenTableRequest(
-        request_id=new_request_id(), settings=plan.settings, start_series=plan.starts_series
+        request_id=new_request_id(),
+        settings=plan.settings,
+        start_series=plan.starts_series,
+        invited=plan.invited,
+        link_secret=plan.link_secret,
     )
     view = (await client.call(client.stub.OpenTable, request, retry=False)).view
     try:
@@ -89,11 +99,14 @@ async def _open_table(client: Client, plan: Plan, deal: FairDeal) -> str:
     return view.match_id
 
 
-async def _take_seat(client: Client, match_id: str, deal: FairDeal) -> None:
+async def _take_seat(
+    client: Client, match_id: str, deal: FairDeal, link_secret: bytes = b""
+) -> None:
     """Take a seat and promise a secret for the shuffle, so that nobody can choose the deck."""
     request = api.TakeSeatRequest(
         match_id=match_id,
         request_id=new_request_id(),
         client_seed_hash=deal.promise(match_id),
+        link_secret=link_secret,
     )
     await client.call(client.stub.TakeSeat, request)

@@ -26,7 +26,7 @@ class Clock:
 class Queue:
     """Turns and the tasks that asked for one, in the order in which they got it."""
 
-    def __init__(self, workers: int = 1, turns_max: int = 64) -> None:
+    def __init__(self, workers: int = 1, turns_max: int = 100) -> None:
         self.clock = Clock()
         self.turns = Turns(workers, turns_max, self.clock)
         self.running: list[Turn] = []

@@ -36,6 +36,7 @@ rematch-impossible = This match ended before the deal, so it cannot be played ag
 given-up-too-often = You have given up your seat at this table too often. Look for another table.
 removed-from-table = The player who opened this table removed you from it. Look for another table.
 player-not-seated = This player does not sit at the table. Look at the seats again.
+not-invited = This table is private. Ask the player who opened it for an invitation or the link.
 
 seat-is-out = You are already out of the match. You can watch how it ends.
 not-your-turn = It is another player's turn to do that.

@@ -133,6 +133,10 @@ connection-back = The connection is back.
 come-back =
     The match goes on without this terminal. Come back with:
     { $command }
+share-link =
+    This table is private. Others join it with:
+    { $command }
+
 come-back-waiting =
     The table goes on waiting for players. Come back with:
     { $command }

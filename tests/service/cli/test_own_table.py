@@ -1,4 +1,4 @@
-"""`durak remove`, against a server."""
+"""`durak remove` and private tables, against a server."""
 
 from __future__ import annotations
 
@@ -22,4 +22,23 @@ def test_R3_0_the_player_who_opened_a_table_removes_another_one(
     again = terminal.durak("play", *place, "boris", "--match", match_id)
     assert again.returncode == 1
     assert "removed you from it" in again.stderr
+    kill(anna)
+
+
+def test_a_private_table_is_joined_with_the_command_that_it_prints(
+    terminal: Terminal, server: Server
+) -> None:
+    place = ("--server", server.address, "--name")
+    anna = terminal.start("play", *place, "anna", "--bots", "0", "--private")
+    words = wait_for(anna, "--link ")[-1].split()
+    assert words[:2] == ["durak", "play"]
+    match_id = words[words.index("--match") + 1]
+    stranger = terminal.durak("play", *place, "boris", "--match", match_id)
+    assert stranger.returncode == 1
+    assert "This table is private" in stranger.stderr
+    assert match_id not in terminal.durak("play", *place, "boris", "--list").stdout
+    boris = terminal.start(*words[1:], "--name", "boris")
+    wait_for(boris, "anna")
+    wait_for(anna, "boris sits down on seat 1")
+    kill(boris)
     kill(anna)

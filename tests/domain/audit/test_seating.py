@@ -1,4 +1,4 @@
-"""The audit's own judgement of players whom the owner of a table removed (R3.0)."""
+"""The audit judges removals (R3.0) and the access to private tables by its own rules."""
 
 from random import Random
 
@@ -87,3 +87,48 @@ def test_R13_1_a_removal_from_a_rematch_is_found() -> None:
     (seat,) = [number for number, it in enumerate(played.match.table.seats) if it is not None]
     played.store(by_player(OWNER), [Event(seat_vacated=SeatVacated(seat=seat, removed=True))])
     assert (Kind.SEATING, 3, "R13.1") in faults(played)
+
+
+def private(link_secret: bytes = b"") -> PlayedMatch:
+    """A private table at which the invited player Bob sat down."""
+    played = PlayedMatch(MATCH_ID)
+    opening = OpenTable(
+        settings(seats=3),
+        bytes(32),
+        IDLE_LIMIT_SECONDS,
+        30,
+        invited=("bob",),
+        link_secret=link_secret,
+    )
+    assert played.by_player(OWNER, opening)
+    assert played.by_player("bob", TakeSeat("Bob"))
+    return played
+
+
+def test_R3_0_an_invited_player_is_fine_and_a_stranger_is_found() -> None:
+    played = private()
+    assert faults(played) == []
+    record = forged(played, 2)
+    record.actor_id = record.event.seat_taken.player_id = "carl"
+    assert faults(played) == [(Kind.SEATING, 2, "R3.0")]
+
+
+def test_R3_0_the_log_does_not_say_who_had_the_link() -> None:
+    played = private(bytes(16))
+    record = forged(played, 2)
+    record.actor_id = record.event.seat_taken.player_id = "carl"
+    assert faults(played) == []
+
+
+def test_R3_0_a_table_with_invitations_is_recorded_as_private() -> None:
+    played = private()
+    forged(played, 1).event.table_opened.is_private = False
+    assert faults(played) == [(Kind.OPENING, 1, "R3.0")]
+
+
+def test_R13_1_a_rematch_of_a_private_table_is_private() -> None:
+    old = private(bytes(16))
+    assert old.by_player("carl", TakeSeat("Carl", link_secret=bytes(16)))
+    assert old.by_player("dan", TakeSeat("Dan", link_secret=bytes(16)))
+    assert old.by_player("dan", Leave())
+    assert faults(opened_again(old, Random(2))) == []

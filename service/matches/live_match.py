@@ -34,12 +34,17 @@ from eventstore.errors import (
 )
 from eventstore.ledger.books import CoinMove
 from service.matches.changes import Change, ChangeListener
+from service.matches.coin_moves import (
+    coin_moves,
+    open_accounts,
+    opening_coins_locked,
+    too_few_coins,
+)
 from service.matches.context import Context
 from service.matches.envelope import Envelope
 from service.matches.lobby import changes_row, lobby_row
 from service.matches.records import by_command, records_of
 from service.matches.repeats import RecentAnswers, answered_match
-from service.matches.stakes import coin_moves, open_accounts, opening_coins_locked, too_few_coins
 from service.matches.wake_up import next_wake_up_us
 from service.rpc.errors import Refused, refuse
 from service.stored_records import read_records

@@ -26,8 +26,8 @@ from durak.v1.table_pb2 import TableView
 from eventstore import EmbeddedPostgres, EventStore
 from tests.conftest import Database
 from tests.e2e.test_nothing_lost import Service
-from tests.service.matches.test_stakes import balances, staked
-from tests.service.matches.test_stakes_broken import Command, leave, quiet_replica, take_seat
+from tests.service.matches.test_coin_moves import balances, staked
+from tests.service.matches.test_coin_moves_broken import Command, leave, quiet_replica, take_seat
 from tests.service.playing import Player, Playing, log_of, new_id, until, without_server_time
 from tests.service.wire import Wire, wire_to_database
 

@@ -15,7 +15,7 @@ from service.rebuild import rebuild
 from tests.conftest import Database, execute
 from tests.eventstore.support import grant
 from tests.service.frame import answer_of
-from tests.service.matches.test_stakes import OPENING, balances, staked
+from tests.service.matches.test_coin_moves import OPENING, balances, staked
 from tests.service.playing import (
     SETTINGS,
     Player,

@@ -20,7 +20,7 @@ from service.rebuild import rebuild
 from service.standings.scorekeeper import Scorekeeper
 from tests.conftest import Database, execute
 from tests.eventstore.support import until
-from tests.service.matches.test_stakes import staked
+from tests.service.matches.test_coin_moves import staked
 from tests.service.playing import (
     Clock,
     Player,

@@ -18,7 +18,7 @@ from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from eventstore.administration import FIRST_ADMINISTRATION_HASH
 from service.stored_records import read_chain
 from tests.service.frame import answer_of
-from tests.service.matches.test_stakes import staked
+from tests.service.matches.test_coin_moves import staked
 from tests.service.playing import DEADLINE_S, KEY, Playing, Replica, new_id, playing, refused
 
 __all__ = ["playing"]

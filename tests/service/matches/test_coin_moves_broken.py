@@ -22,7 +22,7 @@ from eventstore import Limits as StoreLimits
 from service.config import Config
 from service.times import system_now_us
 from tests.conftest import Database
-from tests.service.matches.test_stakes import balances, staked
+from tests.service.matches.test_coin_moves import balances, staked
 from tests.service.playing import (
     Player,
     Playing,

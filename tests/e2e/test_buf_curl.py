@@ -6,15 +6,17 @@ import base64
 import json
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 
+from domain.match.deal import secret_hash
 from tests.conftest import Database
 from tests.terminal import SECONDS, Server, Terminal
 
@@ -85,9 +87,12 @@ def test_buf_curl_lists_the_services_opens_a_table_plays_and_reads_an_error(
 
     settings = {"deck": "DECK_36", "seats": 2, "transfer": True}
     match_id = curl.view("OpenTable", settings=settings)["matchId"]
-    curl.view("TakeSeat", match_id=match_id, client_seed="MDEyMzQ1Njc=")
+    secret = bytes(32)
+    promise = secret_hash(UUID(match_id).bytes, "anna", secret)
+    curl.view("TakeSeat", match_id=match_id, client_seed_hash=b64encode(promise).decode())
     boris = BufCurl(server.address, terminal.durak("token", "boris").stdout.strip())
     boris.view("TakeSeat", match_id=match_id)
+    curl.view("RevealSeed", match_id=match_id, secret=b64encode(secret).decode())
 
     views = [player.call("GetMatch", {"match_id": match_id}) for player in (curl, boris)]
     leads = [json.loads(view.stdout)["view"].get("moves", {}).get("attack") for view in views]

@@ -9,9 +9,17 @@ from typing import Final, NamedTuple
 
 from domain.match.refusal import Refusal
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.administration_pb2 import AdministrativeEvent, AdministrativeRecord, CoinsGranted
+from durak.v1.administration_pb2 import (
+    AdministrativeEvent,
+    AdministrativeRecord,
+    CoinsGranted,
+    MatchOpened,
+)
 
-GRANT_PERIOD_US: Final = 24 * 60 * 60 * 1_000_000
+MICROSECONDS: Final = 1_000_000
+ACCESS_US_MAX: Final = 24 * 60 * 60 * MICROSECONDS
+"""The longest access to a running match."""
+GRANT_PERIOD_US: Final = 24 * 60 * 60 * MICROSECONDS
 """The limit on grants is for any 24 hours, so that midnight does not double it."""
 
 
@@ -47,6 +55,28 @@ def decide_grant(
     return command.event()
 
 
+def access_end_us(record: AdministrativeRecord) -> int:
+    """Return when the access to a match ends that a record gives, in microseconds."""
+    seconds = record.event.match_opened.access_seconds
+    return record.event_time.ToMicroseconds() + seconds * MICROSECONDS
+
+
+def has_access(recent: Iterable[AdministrativeRecord], match_id: str, now_us: int) -> bool:
+    """Return whether an auditor has recorded access to a running match now.
+
+    `recent` are the auditor's openings of the last ACCESS_US_MAX.
+    """
+    return any(
+        record.event.match_opened.match_id == match_id and now_us < access_end_us(record)
+        for record in recent
+    )
+
+
+def opening(opened: MatchOpened) -> AdministrativeEvent:
+    """Return the event of an opening. Access rules are checked before: see `service.judging`."""
+    return AdministrativeEvent(match_opened=opened)
+
+
 def subject_of(event: AdministrativeEvent) -> str:
-    """Return what an act is about: the player of a grant."""
-    return event.coins_granted.player_id
+    """Return what an act is about: the player of a grant, or the match."""
+    return event.coins_granted.player_id or event.match_opened.match_id

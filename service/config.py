@@ -237,6 +237,8 @@ class Config(BaseSettings):
     """Maximum number of coins in one grant of an operator."""
     grant_coins_per_day_max: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
     """Maximum number of coins that one operator can grant in 24 hours."""
+    match_access_seconds: Annotated[int, Field(gt=0, le=86_400)] = 3_600
+    """How long an auditor can read a running match after the access was recorded."""
 
     # Standings. A change of the rating values affects matches counted later. `durak rebuild` counts
     # all matches again.

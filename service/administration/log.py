@@ -7,13 +7,22 @@ from uuid import UUID
 
 from google.protobuf.message import DecodeError
 
-from domain.administration import GRANT_PERIOD_US, GrantCoins, decide_grant, subject_of
+from domain.administration import (
+    ACCESS_US_MAX,
+    GRANT_PERIOD_US,
+    GrantCoins,
+    decide_grant,
+    has_access,
+    opening,
+    subject_of,
+)
 from domain.match.refusal import Refusal
 from domain.match.view import timestamp
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.administration_pb2 import (
     AdministrativeEvent,
     AdministrativeRecord,
+    MatchOpened,
     StoredAdministrativeRecord,
 )
 from eventstore import EventStore, StoredRecord, next_hash
@@ -24,6 +33,7 @@ from service.rpc.errors import Refused, refuse
 from service.times import Now, system_now_us, to_datetime
 
 COINS_GRANTED: Final = AdministrativeEvent.COINS_GRANTED_FIELD_NUMBER
+MATCH_OPENED: Final = AdministrativeEvent.MATCH_OPENED_FIELD_NUMBER
 
 Decide = Callable[[int], Awaitable[AdministrativeEvent | Refusal]]
 """Decides on an act, given the time in microseconds, from the records that are stored now."""
@@ -68,14 +78,30 @@ class AdministrationLog:
 
         await self._perform(actor, command.event(), decide, coins)
 
+    async def open_match(self, actor: Actor, opened: MatchOpened) -> AdministrativeRecord:
+        """Record access to a running match, once for each request id, and return the record."""
+        event = opening(opened)
+
+        async def decide(_now_us: int) -> AdministrativeEvent:
+            return event
+
+        return await self._perform(actor, event, decide)
+
+    async def has_access(self, auditor_id: str, match_id: str) -> bool:
+        """Return whether the auditor has recorded access to a running match."""
+        now_us = self._now_us()
+        since = to_datetime(now_us - ACCESS_US_MAX)
+        stored = await self._log.read_of_actor(auditor_id, MATCH_OPENED, since)
+        return has_access(map(parse, stored), match_id, now_us)
+
     async def _perform(
         self,
         actor: Actor,
         event: AdministrativeEvent,
         decide: Decide,
         grant: Grant | None = None,
-    ) -> None:
-        """Decide on an act and record it, once for its request. Raises Refused.
+    ) -> AdministrativeRecord:
+        """Decide on an act, record it once for its request, and return the record. Raises Refused.
 
         The last record is read first. So the append succeeds only if nothing was recorded after
         what `decide` has read.
@@ -84,17 +110,17 @@ class AdministrationLog:
             last = await self._log.read_last()
             earlier = await self._log.find(actor.actor_id, UUID(bytes=actor.request_id))
             if earlier is not None:
-                _check_repeated(parse(earlier), actor, event)
-                return
+                return _repeated(parse(earlier), actor, event)
             now_us = self._now_us()
             decided = await decide(now_us)
             if isinstance(decided, Refusal):
                 raise Refused(decided)
+            append = next_act(last, now_us, actor, decided)
             try:
-                await self._log.append(next_act(last, now_us, actor, decided), grant)
+                await self._log.append(append, grant)
             except VersionConflict:
                 continue
-            return
+            return AdministrativeRecord.FromString(append.act.record)
         raise refuse(reasons.ERROR_REASON_CONTENTION)
 
 
@@ -157,8 +183,10 @@ def stored_message(stored: StoredRecord) -> StoredAdministrativeRecord:
     return message
 
 
-def _check_repeated(
+def _repeated(
     earlier: AdministrativeRecord, actor: Actor, event: AdministrativeEvent
-) -> None:
+) -> AdministrativeRecord:
+    """Return the record of a repeated request. Raises Refused if it was another request."""
     if (earlier.event, earlier.reason) != (event, actor.reason):
         raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
+    return earlier

@@ -10,7 +10,7 @@ from eventstore import EventStore
 from service.audit.cases import read_cases
 from service.audit.ledger_check import ledger_state
 from service.checkpoints.seals import Seals
-from service.judging.access import check_openable
+from service.judging.access import check_openable, is_running
 from service.judging.judge import Audited, AuditPool, Case, MovedCoins
 from service.judging.messages import report_message
 from service.rpc.errors import Refused
@@ -37,8 +37,8 @@ async def verify_payouts(
         since: the start of the span, included.
         before: the end of the span, excluded.
         seals: the leaves to compare the matches with.
-        caller_id: the auditor; of matches that they may not see open, only the id is sent. None for
-            a caller who may see everything.
+        caller_id: the auditor; of matches that run or that they may not see open, only the id is
+            sent. None for a caller who may see everything.
 
     Yields:
         Progress, each match with faults, and the summary at the end.
@@ -81,6 +81,8 @@ async def _faulty_report(
         try:
             await check_openable(store, audited.match_id, caller_id)
         except Refused:
+            return api.AuditReport(match_id=str(audited.match_id))
+        if await is_running(store, audited.match_id):
             return api.AuditReport(match_id=str(audited.match_id))
     return report_message(audited.match_id, audited.report)
 

@@ -72,6 +72,16 @@ def get_inclusion_proof(
     return kind, UUID(bytes=stream_id), size
 
 
+def open_match(request: api.OpenMatchRequest) -> tuple[UUID, bytes]:
+    """Return the match id and the request id."""
+    faults = Faults()
+    request_id = faults.uuid("request_id", request.request_id)
+    match_id = faults.uuid("match_id", request.match_id)
+    faults.reason("reason", request.reason)
+    faults.check()
+    return UUID(bytes=match_id), request_id
+
+
 def list_administrative_events(request: api.ListAdministrativeEventsRequest) -> int:
     """Check the fields; return the size of the page."""
     faults = Faults()

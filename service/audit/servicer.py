@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import TypeVar
 from uuid import UUID
 
+from domain.match.view import timestamp
 from durak.v1 import audit_service_pb2 as api
 from durak.v1 import audit_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
@@ -23,7 +24,7 @@ from service.checkpoints import proofs
 from service.checkpoints.proofs import TreeBrokenError
 from service.checkpoints.seals import Seals
 from service.config import Config
-from service.judging.access import check_openable, match_not_found
+from service.judging.access import OpenMatches, match_not_found
 from service.judging.judge import judge
 from service.judging.messages import folded_state, record_message, report_message
 from service.rpc.call import Context, current_call
@@ -39,8 +40,9 @@ class AuditService(api_grpc.AuditServiceServicer):
     def __init__(self, store: EventStore, config: Config) -> None:
         """Serve the matches of this store."""
         self._store = store
-        self._processes = config.audit_processes
         self._seals = Seals(store.checkpoints, config.note_key_file)
+        self._open_matches = OpenMatches(store, config)
+        self._processes = config.audit_processes
         self._is_verifying = False
 
     async def ReadEvents(
@@ -129,6 +131,14 @@ class AuditService(api_grpc.AuditServiceServicer):
             checkpoint=head.note,
         )
 
+    async def OpenMatch(
+        self, request: api.OpenMatchRequest, context: Context
+    ) -> api.OpenMatchResponse:
+        """Record access to a running match."""
+        match_id, request_id = requests.open_match(request)
+        end_us = await self._open_matches.open(match_id, request_id, request.reason, current_call())
+        return api.OpenMatchResponse(end_time=timestamp(end_us))
+
     async def ListAdministrativeEvents(
         self, request: api.ListAdministrativeEventsRequest, context: Context
     ) -> api.ListAdministrativeEventsResponse:
@@ -168,7 +178,7 @@ class AuditService(api_grpc.AuditServiceServicer):
             self._is_verifying = False
 
     async def _check_openable(self, match_id: UUID) -> None:
-        await check_openable(self._store, match_id, current_call().caller.subject)
+        await self._open_matches.check(match_id, current_call())
 
     async def _open(self, match_id: UUID) -> WholeMatch:
         """Return a whole match that the caller may see open. Raises as `check_openable`."""

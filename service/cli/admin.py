@@ -3,12 +3,14 @@
 import asyncio
 from types import MappingProxyType
 from typing import Final
+from uuid import UUID
 
 import click
 
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.administration_pb2 import AdministrativeKind, StoredAdministrativeRecord
 from durak.v1.audit_service_pb2_grpc import AuditServiceStub
+from service.cli.client import new_request_id
 from service.cli.connection import Connection, with_connection
 from service.cli.terminal import new_console, print_fields
 
@@ -24,7 +26,7 @@ _KINDS: Final = MappingProxyType(
 
 @click.group("admin")
 def admin_command() -> None:
-    """List the acts of operators and auditors.
+    """List the acts of operators and auditors, and open running matches.
 
     docs/auditor.md explains the administrative log.
     """
@@ -52,6 +54,22 @@ def log_command(*, connection: Connection, actor_id: str, kind: str | None, limi
     console = new_console()
     for stored in asyncio.run(_list(connection, request, limit)):
         print_fields(console, act_fields(stored))
+
+
+@admin_command.command("open")
+@click.argument("match_id", metavar="MATCH", type=click.UUID)
+@click.option("--reason", required=True, metavar="TEXT", help="Why you must see the cards.")
+@with_connection("auditor")
+def open_command(*, connection: Connection, match_id: UUID, reason: str) -> None:
+    """Record that you open the running MATCH, as an auditor.
+
+    You can then read it for some time. `durak admin log` lists the access and the reason.
+    """
+    request = api.OpenMatchRequest(
+        request_id=new_request_id(), match_id=str(match_id), reason=reason
+    )
+    opened = connection.call(AuditServiceStub, lambda stub: stub.OpenMatch, request)
+    click.echo(f"{match_id}: open to you until {opened.end_time.ToJsonString()}")
 
 
 async def _list(

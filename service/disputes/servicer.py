@@ -19,7 +19,7 @@ from service.disputes.evidence import evidence
 from service.disputes.requests import Target
 from service.disputes.streams import DisputeStreams, dispute_message, read_dispute
 from service.ids import dispute_id
-from service.judging.access import check_openable
+from service.judging.access import OpenMatches
 from service.judging.judge import Case
 from service.rpc.call import Caller, Context, current_call
 from service.rpc.errors import Refused, refuse
@@ -37,6 +37,7 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         self._store = store
         self._config = config
         self._seals = Seals(store.checkpoints, config.note_key_file)
+        self._open_matches = OpenMatches(store, config)
         self._streams = DisputeStreams(store, config.conflict_retries_max, system_now_us)
 
     async def OpenDispute(
@@ -67,7 +68,7 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         if "auditor" in caller.roles:
             complaint = log.dispute.complaint
             match_id = UUID(complaint.match_id)
-            await check_openable(self._store, match_id, caller.subject)
+            await self._open_matches.check(match_id, current_call())
             sealed = await self._seals.read(LeafKind.MATCH, [match_id])
             [match] = await self._store.whole_matches.read([match_id])
             case = Case(match, sealed.get(match_id, ()))

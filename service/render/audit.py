@@ -23,13 +23,13 @@ def report_lines(report: api.AuditReport) -> list[str]:
 def fault_lines(report: api.AuditReport) -> list[str]:
     """Return the faults of a match, one on a line with the match id. Notes are left out.
 
-    The service reports no findings for a match that the caller played in, only that it has faults.
+    The service reports no findings for a match that runs or that the caller played in, only that it
+    has faults.
     """
     faults = [one for one in report.findings if one.severity == api.FINDING_SEVERITY_FAULT]
     lines = [f"{report.match_id}: {finding_line(fault)}" for fault in faults]
-    return lines or [
-        f"{report.match_id}: FAULTS in a match that you played in: ask another auditor for them"
-    ]
+    hidden = "FAULTS in a match that runs (open it with a reason) or that you played in"
+    return lines or [f"{report.match_id}: {hidden}: ask another auditor for them"]
 
 
 def ledger_lines(ledger: api.LedgerState) -> list[str]:

@@ -27,6 +27,7 @@ class _AdministrativeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ad
     ADMINISTRATIVE_KIND_UNSPECIFIED: _AdministrativeKind.ValueType  # 0
     """Any kind."""
     ADMINISTRATIVE_KIND_COINS_GRANTED: _AdministrativeKind.ValueType  # 1
+    ADMINISTRATIVE_KIND_MATCH_OPENED: _AdministrativeKind.ValueType  # 2
 
 class AdministrativeKind(_AdministrativeKind, metaclass=_AdministrativeKindEnumTypeWrapper):
     """The kind of an administrative event, for filters. The numbers are those of the fields of AdministrativeEvent."""
@@ -34,6 +35,7 @@ class AdministrativeKind(_AdministrativeKind, metaclass=_AdministrativeKindEnumT
 ADMINISTRATIVE_KIND_UNSPECIFIED: AdministrativeKind.ValueType  # 0
 """Any kind."""
 ADMINISTRATIVE_KIND_COINS_GRANTED: AdministrativeKind.ValueType  # 1
+ADMINISTRATIVE_KIND_MATCH_OPENED: AdministrativeKind.ValueType  # 2
 Global___AdministrativeKind: _TypeAlias = AdministrativeKind  # noqa: Y015
 
 @_typing.final
@@ -66,24 +68,58 @@ class CoinsGranted(_message.Message):
 Global___CoinsGranted: _TypeAlias = CoinsGranted  # noqa: Y015
 
 @_typing.final
+class MatchOpened(_message.Message):
+    """An auditor got access to the open cards of a running match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    ACCESS_SECONDS_FIELD_NUMBER: _builtins.int
+    DISPUTE_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """The match, a UUID."""
+    access_seconds: _builtins.int
+    """The seconds of access, from the time of the record."""
+    dispute_id: _builtins.str
+    """The open dispute about the match, a UUID, if the access is because of it. Empty: the auditor gave the reason."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        access_seconds: _builtins.int = ...,
+        dispute_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_seconds", b"access_seconds", "dispute_id", b"dispute_id", "match_id", b"match_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchOpened: _TypeAlias = MatchOpened  # noqa: Y015
+
+@_typing.final
 class AdministrativeEvent(_message.Message):
     """One act of an operator or an auditor."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     COINS_GRANTED_FIELD_NUMBER: _builtins.int
+    MATCH_OPENED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def coins_granted(self) -> Global___CoinsGranted: ...
+    @_builtins.property
+    def match_opened(self) -> Global___MatchOpened: ...
     def __init__(
         self,
         *,
         coins_granted: Global___CoinsGranted | None = ...,
+        match_opened: Global___MatchOpened | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "kind", b"kind"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "kind", b"kind", "match_opened", b"match_opened"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "kind", b"kind"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "kind", b"kind", "match_opened", b"match_opened"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["coins_granted"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["coins_granted", "match_opened"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 

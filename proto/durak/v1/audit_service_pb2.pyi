@@ -960,7 +960,7 @@ class VerifyPayoutsResponse(_message.Message):
 
     @_builtins.property
     def faulty(self) -> Global___AuditReport:
-        """A match with faults. If it is one of the caller's own matches, only `match_id` is set."""
+        """A match with faults. If it runs or is one of the caller's own matches, only `match_id` is set."""
 
     @_builtins.property
     def summary(self) -> Global___PayoutsSummary:
@@ -1221,3 +1221,56 @@ class ListAdministrativeEventsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListAdministrativeEventsResponse: _TypeAlias = ListAdministrativeEventsResponse  # noqa: Y015
+
+@_typing.final
+class OpenMatchRequest(_message.Message):
+    """The request of OpenMatch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """A new UUID."""
+    match_id: _builtins.str
+    reason: _builtins.str
+    """Why the cards of a running match must be seen: 1 to 2000 characters."""
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        match_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "reason", b"reason", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpenMatchRequest: _TypeAlias = OpenMatchRequest  # noqa: Y015
+
+@_typing.final
+class OpenMatchResponse(_message.Message):
+    """The reply of OpenMatch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    END_TIME_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def end_time(self) -> _timestamp_pb2.Timestamp:
+        """The end of the access. Call OpenMatch again for more time."""
+
+    def __init__(
+        self,
+        *,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OpenMatchResponse: _TypeAlias = OpenMatchResponse  # noqa: Y015

@@ -77,6 +77,11 @@ class AuditServiceStub(object):
                 request_serializer=durak_dot_v1_dot_audit__service__pb2.GetInclusionProofRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_audit__service__pb2.GetInclusionProofResponse.FromString,
                 _registered_method=True)
+        self.OpenMatch = channel.unary_unary(
+                '/durak.v1.AuditService/OpenMatch',
+                request_serializer=durak_dot_v1_dot_audit__service__pb2.OpenMatchRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_audit__service__pb2.OpenMatchResponse.FromString,
+                _registered_method=True)
         self.ListAdministrativeEvents = channel.unary_unary(
                 '/durak.v1.AuditService/ListAdministrativeEvents',
                 request_serializer=durak_dot_v1_dot_audit__service__pb2.ListAdministrativeEventsRequest.SerializeToString,
@@ -97,7 +102,8 @@ class AuditServiceServicer(object):
 
     def ReadEvents(self, request, context):
         """Lists the records of a match as stored, with their hashes. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID,
-        MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT.
+        MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT; ACCESS_NOT_RECORDED while the match runs, unless a dispute about it is
+        open or the caller has called OpenMatch.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -151,6 +157,15 @@ class AuditServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def OpenMatch(self, request, context):
+        """Records that the caller opens a running match, with the reason, and gives them access to it for a time that the
+        operator sets. Where a dispute about the match is open, no call is needed: reading the match records it. Refused:
+        MALFORMED_FIELD, MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListAdministrativeEvents(self, request, context):
         """Lists the acts of operators and auditors, the newest first. Operators may call it too. Refused: MALFORMED_FIELD,
         PAGE_TOKEN_INVALID; LOG_CORRUPT if the stored log was changed.
@@ -196,6 +211,11 @@ def add_AuditServiceServicer_to_server(servicer, server):
                     servicer.GetInclusionProof,
                     request_deserializer=durak_dot_v1_dot_audit__service__pb2.GetInclusionProofRequest.FromString,
                     response_serializer=durak_dot_v1_dot_audit__service__pb2.GetInclusionProofResponse.SerializeToString,
+            ),
+            'OpenMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.OpenMatch,
+                    request_deserializer=durak_dot_v1_dot_audit__service__pb2.OpenMatchRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_audit__service__pb2.OpenMatchResponse.SerializeToString,
             ),
             'ListAdministrativeEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListAdministrativeEvents,
@@ -400,6 +420,33 @@ class AuditService(object):
             '/durak.v1.AuditService/GetInclusionProof',
             durak_dot_v1_dot_audit__service__pb2.GetInclusionProofRequest.SerializeToString,
             durak_dot_v1_dot_audit__service__pb2.GetInclusionProofResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def OpenMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/durak.v1.AuditService/OpenMatch',
+            durak_dot_v1_dot_audit__service__pb2.OpenMatchRequest.SerializeToString,
+            durak_dot_v1_dot_audit__service__pb2.OpenMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -26,7 +26,8 @@ class AuditServiceStub:
     def __init__(self, channel: _aio.Channel) -> None: ...
     ReadEvents: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ReadEventsRequest, _audit_service_pb2.ReadEventsResponse]
     """Lists the records of a match as stored, with their hashes. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID,
-    MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT.
+    MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT; ACCESS_NOT_RECORDED while the match runs, unless a dispute about it is
+    open or the caller has called OpenMatch.
     """
     GetStateAt: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.GetStateAtRequest, _audit_service_pb2.GetStateAtResponse]
     """Returns the whole table at a version: every hand, the stock, the discard pile and the legal moves of every seat.
@@ -51,6 +52,11 @@ class AuditServiceStub:
     """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
     MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
     """
+    OpenMatch: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.OpenMatchRequest, _audit_service_pb2.OpenMatchResponse]
+    """Records that the caller opens a running match, with the reason, and gives them access to it for a time that the
+    operator sets. Where a dispute about the match is open, no call is needed: reading the match records it. Refused:
+    MALFORMED_FIELD, MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT, REQUEST_ID_REUSED.
+    """
     ListAdministrativeEvents: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ListAdministrativeEventsRequest, _audit_service_pb2.ListAdministrativeEventsResponse]
     """Lists the acts of operators and auditors, the newest first. Operators may call it too. Refused: MALFORMED_FIELD,
     PAGE_TOKEN_INVALID; LOG_CORRUPT if the stored log was changed.
@@ -74,7 +80,8 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_audit_service_pb2.ReadEventsRequest, _abc.Awaitable[_audit_service_pb2.ReadEventsResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.ReadEventsResponse]:
         """Lists the records of a match as stored, with their hashes. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID,
-        MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT.
+        MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT; ACCESS_NOT_RECORDED while the match runs, unless a dispute about it is
+        open or the caller has called OpenMatch.
         """
 
     @_abc_1.abstractmethod
@@ -134,6 +141,17 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_audit_service_pb2.GetInclusionProofResponse]:
         """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
         MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
+        """
+
+    @_abc_1.abstractmethod
+    def OpenMatch(
+        self,
+        request: _audit_service_pb2.OpenMatchRequest,
+        context: _aio.ServicerContext[_audit_service_pb2.OpenMatchRequest, _abc.Awaitable[_audit_service_pb2.OpenMatchResponse]],
+    ) -> _abc.Awaitable[_audit_service_pb2.OpenMatchResponse]:
+        """Records that the caller opens a running match, with the reason, and gives them access to it for a time that the
+        operator sets. Where a dispute about the match is open, no call is needed: reading the match records it. Refused:
+        MALFORMED_FIELD, MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT, REQUEST_ID_REUSED.
         """
 
     @_abc_1.abstractmethod

@@ -348,6 +348,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the operator would grant more coins in 24 hours than one operator may. Metadata `limit_coins` and
     `left_coins`. Action: wait, or grant at most `left_coins`. FAILED_PRECONDITION.
     """
+    ERROR_REASON_ACCESS_NOT_RECORDED: _ErrorReason.ValueType  # 142
+    """Cause: the match runs, no dispute about it is open, and the auditor has recorded no reason, or its time is over.
+    Action: call OpenMatch with a reason, or wait for the end of the match. PERMISSION_DENIED.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason why a call was refused.
@@ -693,5 +697,9 @@ Cause: the operator and the player are the same account. Action: leave it to ano
 ERROR_REASON_GRANT_LIMIT_REACHED: ErrorReason.ValueType  # 141
 """Cause: the operator would grant more coins in 24 hours than one operator may. Metadata `limit_coins` and
 `left_coins`. Action: wait, or grant at most `left_coins`. FAILED_PRECONDITION.
+"""
+ERROR_REASON_ACCESS_NOT_RECORDED: ErrorReason.ValueType  # 142
+"""Cause: the match runs, no dispute about it is open, and the auditor has recorded no reason, or its time is over.
+Action: call OpenMatch with a reason, or wait for the end of the match. PERMISSION_DENIED.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

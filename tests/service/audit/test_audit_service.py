@@ -25,8 +25,9 @@ from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import DECK_36, THROW_IN_ALL, Settings
 from eventstore import EventStore
 from tests.conftest import Database, execute
-from tests.domain.audit.audit_matches import PlayedMatch, random_match
+from tests.domain.audit.audit_matches import random_match
 from tests.eventstore.support import StoredDispute
+from tests.service.audit.open_matches import open_match, staked_and_played
 from tests.service.playing import refused
 from tests.service.serving import Caller, Service, serving
 from tests.service.stored_matches import store_match, store_random
@@ -37,8 +38,9 @@ METHODS: dict[str, Any] = {
     if "match_id" in method.input_type.fields_by_name
 }
 """Every call about one match, by the contract."""
-SHOWING_NOTHING = {"GetInclusionProof"}
+SHOWING_NOTHING = {"GetInclusionProof", "OpenMatch"}
 """Calls that show no card and no seed."""
+WITH_REASON = {"request_id": str(uuid4()), "reason": "a player asked"}
 OPEN = sorted(set(METHODS) - SHOWING_NOTHING)
 
 
@@ -58,12 +60,6 @@ async def in_tree(store: EventStore, count: int) -> None:
     async with asyncio.timeout(30):
         while await store.checkpoints.read_head(count) is None:  # noqa: ASYNC110 - no event to wait for
             await asyncio.sleep(0.01)
-
-
-def staked_and_played(**wanted: int) -> PlayedMatch:
-    """Return a staked match that was dealt."""
-    matches = (random_match(seed, stake_coins=100, **wanted) for seed in range(100))
-    return next(played for played in matches if len(played.records) > 30)
 
 
 # --- access -------------------------------------------------------------------------------------
@@ -92,6 +88,7 @@ async def test_a_player_sees_no_own_match_open_as_an_auditor(
         async with refused(ErrorReason.ERROR_REASON_OWN_MATCH):
             await getattr(auditor, method)(METHODS[method](match_id=match_id))
     other = service.caller(AuditServiceStub, "olga", "auditor")
+    await open_match(other, match_id)
     for method in OPEN:
         await getattr(other, method)(METHODS[method](match_id=match_id))
 
@@ -102,7 +99,8 @@ async def test_ids_and_numbers_are_checked(auditor: Caller) -> None:
         async with refused(malformed):
             await getattr(auditor, method)(request(match_id="7"))
         async with refused(ErrorReason.ERROR_REASON_MATCH_NOT_FOUND):
-            await getattr(auditor, method)(request(match_id=str(uuid4())))
+            usual = WITH_REASON if method == "OpenMatch" else {}
+            await getattr(auditor, method)(request(match_id=str(uuid4()), **usual))
     async with refused(malformed):
         await auditor.ReadEvents(api.ReadEventsRequest(match_id=str(uuid4()), page_size=-1))
     async with refused(malformed):
@@ -365,6 +363,7 @@ async def test_a_running_match_is_exported_without_a_proof(
 ) -> None:
     played = staked_and_played(seats=2)
     match_id = await store_match(service.store, played, commands=6)
+    await open_match(auditor, str(match_id))
     answer = await auditor.ExportMatch(api.ExportMatchRequest(match_id=str(match_id)))
     found = verify(answer.transcript, str(service.note_key.verifier))
     assert found.outcome is Outcome.CONSISTENT, found.findings

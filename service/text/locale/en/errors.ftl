@@ -93,3 +93,4 @@ seating-suspended = You prevented the deal at several tables. You can take a sea
 opening-coins-locked = You can stake the coins that came with your account after { $needed_matches } free matches played to the end. So far: { $played_matches }. Play without a stake first.
 own-grant = You cannot grant coins to yourself. Leave it to another operator.
 grant-limit-reached = One operator may grant { $limit_coins } coins in 24 hours, and you have { $left_coins } left. Wait, or grant less.
+access-not-recorded = This match is still running. Record a reason to open it, or wait for its end.

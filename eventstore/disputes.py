@@ -41,6 +41,12 @@ WHERE (opened_at, dispute_id) < ($1, $2)
     AND ($5::text IS NULL OR opened_by = $5)
 ORDER BY opened_at DESC, dispute_id DESC LIMIT $6
 """
+_IDS = """
+SELECT dispute_id FROM (
+    SELECT dispute_id FROM dispute_events WHERE version = 1
+    UNION SELECT stream_id FROM tree_leaves WHERE kind = 2
+) AS known (dispute_id) WHERE dispute_id > $1 ORDER BY dispute_id LIMIT $2
+"""
 _LOCK_QUOTA = "SELECT pg_advisory_xact_lock(hashtextextended($1::uuid || ' ' || $2::text, 0))"
 _COUNT = """
 SELECT count(*) FROM disputes
@@ -128,6 +134,10 @@ class Disputes:
     async def read(self, dispute_id: UUID) -> list[StoredRecord]:
         """Return the records of a dispute, in order. The list is empty if it does not exist."""
         return [StoredRecord(*row) for row in await self._reads.fetch(_READ, dispute_id)]
+
+    async def list_ids(self, after: UUID, limit: int) -> list[UUID]:
+        """Return a page of the ids of all disputes that have a first record or a leaf, in order."""
+        return [row["dispute_id"] for row in await self._reads.fetch(_IDS, after, limit)]
 
     async def list_disputes(
         self,

@@ -8,6 +8,8 @@ from durak.v1 import audit_service_pb2 as api
 from durak.v1.dispute_service_pb2 import DISPUTE_STATUS_UPHELD
 from eventstore import EventStore, PageKey
 from eventstore.ledger.transfers import TransferKind
+from service.audit.disputes_check import list_changed_disputes
+from service.checkpoints.seals import Seals
 from service.disputes.streams import read_dispute
 from service.rpc.errors import Refused
 
@@ -18,17 +20,19 @@ _RECORDS_MIN: Final = 3
 _SIGNS: Final = {TransferKind.CORRECTION_IN: 1, TransferKind.CORRECTION_OUT: -1}
 
 
-async def ledger_state(store: EventStore) -> api.LedgerState:
+async def ledger_state(store: EventStore, seals: Seals) -> api.LedgerState:
     """Return the sums of the ledger, and the accounts, matches and disputes that do not fit."""
     check = await store.ledger.check()
+    changed = await list_changed_disputes(store, seals)
     unfounded = [one for one in await _list_unfounded(store) if one not in check.wrong_matches]
     return api.LedgerState(
-        ok=check.holds and not unfounded,
+        ok=check.holds and not unfounded and not changed,
         issued_coins=check.issued,
         available_coins=check.available,
         escrow_coins=check.escrow,
         wrong_accounts=check.wrong_accounts,
         wrong_matches=map(str, (*check.wrong_matches, *unfounded)),
+        wrong_disputes=map(str, changed),
     )
 
 

@@ -63,7 +63,7 @@ async def verify_payouts(
             summary.matches_judged += len(page)
             progress.matches_judged = summary.matches_judged
             yield api.VerifyPayoutsResponse(progress=progress)
-    summary.ledger.CopyFrom(await ledger_state(store))
+    summary.ledger.CopyFrom(await ledger_state(store, seals))
     yield api.VerifyPayoutsResponse(summary=summary)
 
 

@@ -47,6 +47,11 @@ def ledger_lines(ledger: api.LedgerState) -> list[str]:
         "or corrected coins without a ruling"
         for match_id in ledger.wrong_matches
     ]
+    lines += [
+        f"fault (design: checkpoints): dispute {dispute_id} has other records than those that were "
+        "signed, or no valid ones"
+        for dispute_id in ledger.wrong_disputes
+    ]
     return lines
 
 

@@ -868,6 +868,7 @@ class LedgerState(_message.Message):
     ESCROW_COINS_FIELD_NUMBER: _builtins.int
     WRONG_ACCOUNTS_FIELD_NUMBER: _builtins.int
     WRONG_MATCHES_FIELD_NUMBER: _builtins.int
+    WRONG_DISPUTES_FIELD_NUMBER: _builtins.int
     ok: _builtins.bool
     """True: the issued coins are the available and the escrow coins, and nothing is listed below."""
     issued_coins: _builtins.int
@@ -886,6 +887,10 @@ class LedgerState(_message.Message):
         approved corrections (UUIDs). At most some hundreds.
         """
 
+    @_builtins.property
+    def wrong_disputes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Disputes whose records are not valid, or not those in their leaves of the signed tree (UUIDs). At most 100."""
+
     def __init__(
         self,
         *,
@@ -895,10 +900,11 @@ class LedgerState(_message.Message):
         escrow_coins: _builtins.int = ...,
         wrong_accounts: _abc.Iterable[_builtins.str] | None = ...,
         wrong_matches: _abc.Iterable[_builtins.str] | None = ...,
+        wrong_disputes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_coins", b"available_coins", "escrow_coins", b"escrow_coins", "issued_coins", b"issued_coins", "ok", b"ok", "wrong_accounts", b"wrong_accounts", "wrong_matches", b"wrong_matches"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_coins", b"available_coins", "escrow_coins", b"escrow_coins", "issued_coins", b"issued_coins", "ok", b"ok", "wrong_accounts", b"wrong_accounts", "wrong_disputes", b"wrong_disputes", "wrong_matches", b"wrong_matches"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

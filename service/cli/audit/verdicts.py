@@ -65,23 +65,23 @@ async def _all(config: Config, processes: int) -> bool:
     """Check every stream of the database, including streams missing from the match list."""
     matches = faulty = 0
     async with open_store(config) as store:
+        seals = Seals(store.checkpoints, config.note_key_file)
         async with AuditPool(processes) as auditors:
-            async for page in auditors.judge_pages(_pages(store, config)):
+            async for page in auditors.judge_pages(_pages(store, seals)):
                 for match_id, report, _ in page:
                     matches += 1
                     if not report.ok:
                         faulty += 1
                         click.echo("\n".join(fault_lines(report_message(match_id, report))))
-        ledger = await ledger_state(store)
+        ledger = await ledger_state(store, seals)
     for line in ledger_lines(ledger):
         click.echo(f"ledger: {line}")
     click.echo(f"{matches} matches audited, {faulty} with faults")
     return ledger.ok and not faulty
 
 
-async def _pages(store: EventStore, config: Config) -> AsyncIterator[list[Case]]:
+async def _pages(store: EventStore, seals: Seals) -> AsyncIterator[list[Case]]:
     """Yield every match of the log, and then those that only the signed tree has."""
-    seals = Seals(store.checkpoints, config.note_key_file)
     async for ids in store.whole_matches.iterate_ids():
         yield await read_cases(store, seals, ids)
     yield await read_cases(store, seals, await store.checkpoints.list_lost_matches())

@@ -24,8 +24,13 @@ from durak.v1.wallet_service_pb2 import (
     ListTransfersRequest,
 )
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
+from eventstore import next_hash
+from eventstore.checkpoints import LeafKind
+from eventstore.disputes import first_dispute_hash
 from service.audit.ledger_check import ledger_state
+from service.checkpoints.seals import Seals
 from service.judging.judge import judge
+from service.render.audit import ledger_lines
 from tests.conftest import Database, execute
 from tests.domain.audit.audit_matches import PlayedMatch, random_match
 from tests.service.playing import reason_of, refused
@@ -57,6 +62,10 @@ def players_of(played: PlayedMatch) -> list[str]:
 PLAYED = played_out()
 WINNER = next(entry.player_id for entry in PLAYED.ledger if entry.kind == 3 and entry.coins > 0)
 LOSER = next(entry.player_id for entry in PLAYED.ledger if entry.player_id not in {"", WINNER})
+
+
+def seals_of(service: Service) -> Seals:
+    return Seals(service.store.checkpoints, service.config.note_key_file)
 
 
 @pytest.fixture
@@ -219,14 +228,14 @@ async def test_the_ledger_check_compares_corrections_with_rulings(
     await court.rule(other)
     ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(30))
     await court.decide(ruled)
-    state = await ledger_state(court.service.store)
+    state = await ledger_state(court.service.store, seals_of(court.service))
     assert state.ok
     assert not state.wrong_matches
 
     tables = ("transfers", "dispute_events")
     disabled = [f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in tables]
     await execute(database.owner_dsn, *disabled, *changes)
-    state = await ledger_state(court.service.store)
+    state = await ledger_state(court.service.store, seals_of(court.service))
     assert not state.ok
     assert dispute.dispute_id in state.wrong_matches
     assert other.dispute_id not in state.wrong_matches or "dispute_events" in changes[0]
@@ -455,6 +464,42 @@ async def test_a_changed_stream_is_reported_as_corrupt(court: Court, database: D
     )
     async with refused(REASON.ERROR_REASON_LOG_CORRUPT):
         await court.get(court.auditor, dispute)
+
+
+async def test_a_complaint_that_was_rewritten_after_it_was_signed_is_named(
+    court: Court, database: Database
+) -> None:
+    """The owner of the database changes the reason and chains the record again."""
+    store, seals = court.service.store, seals_of(court.service)
+    dispute = await court.open()
+    dispute_id = UUID(dispute.dispute_id)
+    async with asyncio.timeout(30):
+        while not await seals.read(LeafKind.DISPUTE, [dispute_id]):  # noqa: ASYNC110 - no event to wait for
+            await asyncio.sleep(0.01)
+    assert (await ledger_state(store, seals)).ok
+    await court.open()  # another one, which stays as it is
+    [stored] = await store.disputes.read(dispute_id)
+    record = api.DisputeRecord.FromString(stored.record)
+    record.event.opened.reason = "nothing happened"
+    other = record.SerializeToString()
+    link = next_hash(first_dispute_hash(dispute_id), other)
+    await execute(
+        database.owner_dsn,
+        "ALTER TABLE dispute_events DISABLE TRIGGER USER",
+        f"UPDATE dispute_events SET record = '\\x{other.hex()}', hash = '\\x{link.hex()}' "
+        f"WHERE dispute_id = '{dispute_id}'",
+    )
+    assert (await store.disputes.read(dispute_id))[0].record == other
+    state = await ledger_state(store, seals)
+    assert not state.ok
+    assert list(state.wrong_disputes) == [dispute.dispute_id]
+    [line] = ledger_lines(state)
+    assert dispute.dispute_id in line
+
+    gone = f"DELETE FROM dispute_events WHERE dispute_id = '{dispute_id}'"
+    await execute(database.owner_dsn, gone)
+    state = await ledger_state(store, seals)
+    assert list(state.wrong_disputes) == [dispute.dispute_id]  # only its leaf is left
 
 
 # --- lists ----------------------------------------------------------------------------------------

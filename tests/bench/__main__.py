@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eventstore import EmbeddedPostgres, migrate
-from tests.bench import append, audit, bots, core, endgame, play, stakes
+from tests.bench import append, audit, bots, core, endgame, noisy, play, stakes
 
 
 def _append() -> dict[str, float]:
@@ -36,6 +36,7 @@ def main() -> None:
         "play": play.run,
         "stakes": stakes.run,
         "bots": bots.run,
+        "noisy": noisy.run,
         "core": core.run,
         "audit": audit.run,
         "endgame": _endgame,

@@ -75,7 +75,7 @@ async def _round(folder: str, seconds: float) -> dict[str, float]:
     }
 
 
-class _Person:
+class Person:
     """One of the two human players. Both share one channel."""
 
     def __init__(self, channel: aio.Channel, token: str) -> None:
@@ -94,7 +94,7 @@ class _Person:
 
 
 @asynccontextmanager
-async def _service(folder: str) -> AsyncIterator[list[_Person]]:
+async def _service(folder: str) -> AsyncIterator[list[Person]]:
     """Run a service in its own process and yield the players who call it."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.bench.play", "serve", folder),
@@ -106,13 +106,13 @@ async def _service(folder: str) -> AsyncIterator[list[_Person]]:
     try:
         started = json.loads(await process.stdout.readline())
         async with aio.insecure_channel(started["address"]) as channel:
-            yield [_Person(channel, token) for token in started["tokens"]]
+            yield [Person(channel, token) for token in started["tokens"]]
     finally:
         process.stdin.close()  # the process ends with its input
         await process.wait()
 
 
-async def _play(people: list[_Person], seconds: float) -> list[float]:
+async def _play(people: list[Person], seconds: float) -> list[float]:
     """Play matches with the moves of easy bots for some seconds. Return the time per move in ms."""
     times: list[float] = []
     end = time.perf_counter() + seconds
@@ -133,7 +133,7 @@ async def _play(people: list[_Person], seconds: float) -> list[float]:
     return times
 
 
-async def _bots(opener: _Person, bot_moves: list[float]) -> None:
+async def _bots(opener: Person, bot_moves: list[float]) -> None:
     """Run matches of two hard bots in sequence. Append the time of each move to `bot_moves`."""
     while True:
         match_id = await opener.open()

@@ -79,4 +79,5 @@ def opening(opened: MatchOpened) -> AdministrativeEvent:
 
 def subject_of(event: AdministrativeEvent) -> str:
     """Return what an act is about: the player of a grant, or the match."""
-    return event.coins_granted.player_id or event.match_opened.match_id
+    match_id = event.match_opened.match_id or event.correction_approved.match_id
+    return event.coins_granted.player_id or match_id

@@ -47,6 +47,13 @@ class MatchFacts(NamedTuple):
     """True once no seat can be taken: the cards are dealt, or the table is closed."""
     ended_us: int | None
     stake_coins: int
+    corrected_coins: int = 0
+    """The coins that the corrections of other disputes about the match have moved."""
+
+    @property
+    def bank_coins(self) -> int:
+        """Return the stakes of all seats."""
+        return self.stake_coins * len(self.sitting)
 
 
 def facts_of(records: Iterable[Record]) -> MatchFacts:
@@ -232,7 +239,7 @@ def _refusal(
         case Rule():
             return _refuse_ruling(dispute, match, actor_id, command.ruled)
         case DecideCorrection():
-            return _refuse_decision(dispute, match, actor_id)
+            return _refuse_decision(dispute, match, actor_id, command.decided)
 
 
 def _refuse_opening(
@@ -276,7 +283,21 @@ def _refuse_ruling(
         faults = _correction_faults(ruled, match)
         if faults:
             return Refusal(reasons.ERROR_REASON_CORRECTION_UNBALANCED, fields=faults)
-    return None
+    return _refuse_over_bank(ruled, match)
+
+
+def moved_coins(ruled: DisputeRuled) -> int:
+    """Return the coins that a ruling moves: the sum of its positive corrections."""
+    return sum(max(0, correction.coins) for correction in ruled.corrections)
+
+
+def _refuse_over_bank(ruled: DisputeRuled, match: MatchFacts) -> Refusal | None:
+    """Refuse corrections that would move more than the bank, over all disputes of a match."""
+    left = max(0, match.bank_coins - match.corrected_coins)
+    if moved_coins(ruled) <= left:
+        return None
+    metadata = {"bank_coins": str(match.bank_coins), "left_coins": str(left)}
+    return Refusal(reasons.ERROR_REASON_CORRECTION_OVER_BANK, clause="R12.3", metadata=metadata)
 
 
 def _correction_faults(ruled: DisputeRuled, match: MatchFacts) -> tuple[FieldFault, ...]:
@@ -297,7 +318,9 @@ def _correction_faults(ruled: DisputeRuled, match: MatchFacts) -> tuple[FieldFau
     return tuple(faults)
 
 
-def _refuse_decision(dispute: Dispute, match: MatchFacts, operator_id: str) -> Refusal | None:
+def _refuse_decision(
+    dispute: Dispute, match: MatchFacts, operator_id: str, decided: CorrectionDecided
+) -> Refusal | None:
     """Refuse an operator who made the ruling or ever had a seat in the match."""
     if operator_id in match.ever_sat:
         return Refusal(reasons.ERROR_REASON_OWN_MATCH)
@@ -305,4 +328,6 @@ def _refuse_decision(dispute: Dispute, match: MatchFacts, operator_id: str) -> R
         return Refusal(reasons.ERROR_REASON_CORRECTION_NOT_PENDING)
     if operator_id == dispute.ruled_by:
         return Refusal(reasons.ERROR_REASON_OWN_RULING)
+    if decided.decision == CORRECTION_DECISION_APPROVED and dispute.ruled is not None:
+        return _refuse_over_bank(dispute.ruled, match)
     return None

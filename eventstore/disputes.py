@@ -146,9 +146,12 @@ class Disputes:
         match_id: UUID | None = None,
         opened_by: str | None = None,
         after: PageKey | None = None,
-        limit: int,
+        limit: int | None,
     ) -> list[ListedDispute]:
-        """Return a page of disputes, newest first. `after` is the last row of the page before."""
+        """Return a page of disputes, newest first. `after` is the last row of the page before.
+
+        Without a limit the page has all rows.
+        """
         filters = (None if statuses is None else sorted(statuses), match_id, opened_by)
         rows = await self._reads.fetch(_LIST, *(after or BEFORE_FIRST_PAGE), *filters, limit)
         return [ListedDispute(*row) for row in rows]

@@ -17,7 +17,7 @@ from service.config import Config
 from service.disputes import requests
 from service.disputes.evidence import evidence
 from service.disputes.requests import Target
-from service.disputes.streams import DisputeStreams, dispute_message, read_dispute
+from service.disputes.streams import DisputeStreams, dispute_message, read_corrected, read_dispute
 from service.ids import dispute_id
 from service.judging.access import OpenMatches
 from service.judging.judge import Case
@@ -73,6 +73,9 @@ class DisputeService(api_grpc.DisputeServiceServicer):
             [match] = await self._store.whole_matches.read([match_id])
             case = Case(match, sealed.get(match_id, ()))
             response.evidence.CopyFrom(await asyncio.to_thread(evidence, case, complaint))
+            dispute_id = UUID(bytes=log.dispute.dispute_id)
+            corrected = await read_corrected(self._store, match_id, dispute_id)
+            response.evidence.corrected.extend(corrected)
         return response
 
     async def ListDisputes(

@@ -4,16 +4,27 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-from domain.dispute import Command, Dispute, MatchFacts, decide, facts_of, fold_dispute
+from domain.dispute import (
+    Command,
+    Dispute,
+    MatchFacts,
+    decide,
+    facts_of,
+    fold_dispute,
+    moved_coins,
+)
 from domain.match.fold import CorruptLogError
 from domain.match.refusal import Refusal
 from domain.match.view import timestamp
 from durak.v1 import dispute_service_pb2 as api
 from durak.v1 import errors_pb2 as reasons
+from durak.v1.administration_pb2 import AdministrativeEvent, CorrectionApproved
 from durak.v1.dispute_service_pb2 import DisputeEvent, DisputeRecord
 from eventstore import EventStore, StoredRecord, next_hash
+from eventstore.administration import AdministrativeAppend
 from eventstore.disputes import DisputeQuota, ListedDispute, first_dispute_hash
 from eventstore.errors import InsufficientCoins, TooManyDisputes, VersionConflict
+from service.administration.log import Actor, next_act
 from service.disputes.requests import Target
 from service.judging.access import match_not_found
 from service.judging.records import readable_records
@@ -82,14 +93,19 @@ class DisputeStreams:
         """
         facts = await self._read_facts(match_id)
         for _ in range(1 + self._conflict_retries_max):
+            # First the administrative log: a correction approved after this conflicts.
+            last_act = await self._store.administration.read_last()
             log = await read_dispute(self._store, target.dispute_id)
             earlier = log.dispute.requests.get(target.request_id)
             if earlier is not None:
                 return _repeated_answer(log, earlier, command, call)
+            corrected = await read_corrected(self._store, match_id, target.dispute_id)
+            moved = sum(moved_coins(one.ruled) for one in corrected)
+            facts = facts._replace(corrected_coins=moved)
             event = _decide(log.dispute, facts, target, command, call)
             record = self._record(target, log.dispute, event, call)
             try:
-                return await self._store_record(record, log, quota)
+                return await self._store_record(record, log, quota, last_act)
             except VersionConflict:
                 continue
         raise refuse(reasons.ERROR_REASON_CONTENTION)
@@ -114,11 +130,16 @@ class DisputeStreams:
         )
 
     async def _store_record(
-        self, record: DisputeRecord, log: DisputeLog, quota: DisputeQuota | None
+        self,
+        record: DisputeRecord,
+        log: DisputeLog,
+        quota: DisputeQuota | None,
+        last_act: StoredRecord | None,
     ) -> api.Dispute:
         """Append the record with the row of the list and the coins that it moves."""
         dispute = log.dispute
         corrections = _corrections(dispute, record.event)
+        act = await self._act(dispute, record, last_act) if corrections else None
         dispute.apply(record)
         message = dispute_message(dispute)
         data = record.SerializeToString()
@@ -126,7 +147,7 @@ class DisputeStreams:
         row = _row(dispute, message)
         try:
             await self._store.disputes.append(
-                row, stored, log.head_hash, corrections, record.actor_id, quota
+                row, stored, log.head_hash, corrections, record.actor_id, quota, act
             )
         except TooManyDisputes as error:
             raise refuse(reasons.ERROR_REASON_TOO_MANY_DISPUTES) from error
@@ -138,6 +159,32 @@ class DisputeStreams:
                 needed_coins=str(error.needed),
             ) from error
         return message
+
+    async def _act(
+        self, dispute: Dispute, record: DisputeRecord, last_act: StoredRecord | None
+    ) -> AdministrativeAppend:
+        """Return the act of an approval. Raises Refused if the operator used its request id."""
+        request_id = UUID(bytes=record.request_id)
+        if await self._store.administration.find(record.actor_id, request_id) is not None:
+            raise refuse(reasons.ERROR_REASON_REQUEST_ID_REUSED)
+        approved = CorrectionApproved(
+            dispute_id=str(UUID(bytes=dispute.dispute_id)),
+            match_id=dispute.complaint.match_id,
+            coins=moved_coins(dispute.ruled) if dispute.ruled else 0,
+        )
+        reason = record.event.correction_decided.reason
+        actor = Actor(record.actor_id, record.request_id, record.trace_id, reason)
+        event = AdministrativeEvent(correction_approved=approved)
+        return next_act(last_act, self._now_us(), actor, event)
+
+
+async def read_corrected(store: EventStore, match_id: UUID, other_than: UUID) -> list[api.Dispute]:
+    """Return the other disputes about a match whose corrections are final, newest first."""
+    rows = await store.disputes.list_disputes(
+        statuses=[api.DISPUTE_STATUS_UPHELD], match_id=match_id, limit=None
+    )
+    disputes = [api.Dispute.FromString(row.summary) for row in rows if row.dispute_id != other_than]
+    return [one for one in disputes if one.ruled.corrections]
 
 
 def _decide(

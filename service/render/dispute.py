@@ -75,10 +75,20 @@ def _decided(event: api.DisputeEvent) -> tuple[str, str]:
     return "approves the correction" if is_approved else "declines the correction", decided.reason
 
 
+def _corrected_lines(corrected: Sequence[api.Dispute]) -> list[str]:
+    """Return the corrections that other disputes have made; nothing if there are none."""
+    lines = []
+    for dispute in corrected:
+        moves = [f"{printable(one.player_id)} {one.coins:+d}" for one in dispute.ruled.corrections]
+        lines.append(f"  {dispute.dispute_id}: coins {', '.join(moves)}")
+    return ["", "Corrected before", *lines] if lines else []
+
+
 def _evidence_lines(
     evidence: api.DisputeEvidence, complaint: api.DisputeOpened, translate: Translate
 ) -> list[str]:
-    lines = ["", f"Before {subject(complaint)}"]
+    lines = _corrected_lines(evidence.corrected)
+    lines += ["", f"Before {subject(complaint)}"]
     if evidence.HasField("before"):
         lines += open_table_lines(evidence.before, translate)
     else:

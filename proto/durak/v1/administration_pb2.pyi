@@ -28,6 +28,7 @@ class _AdministrativeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ad
     """Any kind."""
     ADMINISTRATIVE_KIND_COINS_GRANTED: _AdministrativeKind.ValueType  # 1
     ADMINISTRATIVE_KIND_MATCH_OPENED: _AdministrativeKind.ValueType  # 2
+    ADMINISTRATIVE_KIND_CORRECTION_APPROVED: _AdministrativeKind.ValueType  # 3
 
 class AdministrativeKind(_AdministrativeKind, metaclass=_AdministrativeKindEnumTypeWrapper):
     """The kind of an administrative event, for filters. The numbers are those of the fields of AdministrativeEvent."""
@@ -36,6 +37,7 @@ ADMINISTRATIVE_KIND_UNSPECIFIED: AdministrativeKind.ValueType  # 0
 """Any kind."""
 ADMINISTRATIVE_KIND_COINS_GRANTED: AdministrativeKind.ValueType  # 1
 ADMINISTRATIVE_KIND_MATCH_OPENED: AdministrativeKind.ValueType  # 2
+ADMINISTRATIVE_KIND_CORRECTION_APPROVED: AdministrativeKind.ValueType  # 3
 Global___AdministrativeKind: _TypeAlias = AdministrativeKind  # noqa: Y015
 
 @_typing.final
@@ -98,6 +100,36 @@ class MatchOpened(_message.Message):
 Global___MatchOpened: _TypeAlias = MatchOpened  # noqa: Y015
 
 @_typing.final
+class CorrectionApproved(_message.Message):
+    """An operator approved the corrections of a dispute. The records of the dispute have the players and the auditor."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DISPUTE_ID_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    COINS_FIELD_NUMBER: _builtins.int
+    dispute_id: _builtins.str
+    """The dispute, a UUID."""
+    match_id: _builtins.str
+    """The match, a UUID."""
+    coins: _builtins.int
+    """The coins that changed hands: the sum of the positive corrections."""
+    def __init__(
+        self,
+        *,
+        dispute_id: _builtins.str = ...,
+        match_id: _builtins.str = ...,
+        coins: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "dispute_id", b"dispute_id", "match_id", b"match_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CorrectionApproved: _TypeAlias = CorrectionApproved  # noqa: Y015
+
+@_typing.final
 class AdministrativeEvent(_message.Message):
     """One act of an operator or an auditor."""
 
@@ -105,21 +137,25 @@ class AdministrativeEvent(_message.Message):
 
     COINS_GRANTED_FIELD_NUMBER: _builtins.int
     MATCH_OPENED_FIELD_NUMBER: _builtins.int
+    CORRECTION_APPROVED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def coins_granted(self) -> Global___CoinsGranted: ...
     @_builtins.property
     def match_opened(self) -> Global___MatchOpened: ...
+    @_builtins.property
+    def correction_approved(self) -> Global___CorrectionApproved: ...
     def __init__(
         self,
         *,
         coins_granted: Global___CoinsGranted | None = ...,
         match_opened: Global___MatchOpened | None = ...,
+        correction_approved: Global___CorrectionApproved | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "kind", b"kind", "match_opened", b"match_opened"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "correction_approved", b"correction_approved", "kind", b"kind", "match_opened", b"match_opened"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "kind", b"kind", "match_opened", b"match_opened"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "correction_approved", b"correction_approved", "kind", b"kind", "match_opened", b"match_opened"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["coins_granted", "match_opened"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["coins_granted", "match_opened", "correction_approved"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 

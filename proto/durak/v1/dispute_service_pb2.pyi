@@ -506,6 +506,7 @@ class DisputeEvidence(_message.Message):
     VERDICT_FIELD_NUMBER: _builtins.int
     REPORT_FIELD_NUMBER: _builtins.int
     LEDGER_FIELD_NUMBER: _builtins.int
+    CORRECTED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def before(self) -> _audit_service_pb2.OpenState:
         """The open table before the event of the complaint; for a payout, before the end of the match. Not set if there is no
@@ -530,6 +531,10 @@ class DisputeEvidence(_message.Message):
     def ledger(self) -> _containers.RepeatedCompositeFieldContainer[_transcript_pb2.LedgerEntry]:
         """All ledger entries of the match."""
 
+    @_builtins.property
+    def corrected(self) -> _containers.RepeatedCompositeFieldContainer[Global___Dispute]:
+        """The other disputes about the match whose corrections are final, the newest first."""
+
     def __init__(
         self,
         *,
@@ -539,10 +544,11 @@ class DisputeEvidence(_message.Message):
         verdict: Global___EventVerdict | None = ...,
         report: _audit_service_pb2.AuditReport | None = ...,
         ledger: _abc.Iterable[_transcript_pb2.LedgerEntry] | None = ...,
+        corrected: _abc.Iterable[Global___Dispute] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "report", b"report", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "ledger", b"ledger", "records", b"records", "report", b"report", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "corrected", b"corrected", "ledger", b"ledger", "records", b"records", "report", b"report", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

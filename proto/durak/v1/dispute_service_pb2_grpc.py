@@ -120,7 +120,7 @@ class DisputeServiceServicer(object):
     def RuleOnDispute(self, request, context):
         """Rules on a dispute, as an auditor, after the match has ended. (An earlier ruling would reveal hidden cards.) A
         ruling with corrections waits for an operator. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN,
-        MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, REQUEST_ID_REUSED.
+        MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, CORRECTION_OVER_BANK, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -129,7 +129,7 @@ class DisputeServiceServicer(object):
     def DecideCorrection(self, request, context):
         """Approves or declines the corrections of a ruling, as an operator who is not the auditor who ruled and never sat at
         the match. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, CORRECTION_NOT_PENDING, STALE_VERSION, OWN_MATCH,
-        OWN_RULING, CORRECTION_NOT_COVERED, REQUEST_ID_REUSED.
+        OWN_RULING, CORRECTION_NOT_COVERED, CORRECTION_OVER_BANK, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -352,6 +352,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the match runs, no dispute about it is open, and the auditor has recorded no reason, or its time is over.
     Action: call OpenMatch with a reason, or wait for the end of the match. PERMISSION_DENIED.
     """
+    ERROR_REASON_CORRECTION_OVER_BANK: _ErrorReason.ValueType  # 143
+    """Cause: the corrections of all disputes about the match would move more coins than its bank. Metadata `bank_coins`
+    and `left_coins`. Action: correct at most `left_coins`; as an operator, decline. FAILED_PRECONDITION.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason why a call was refused.
@@ -701,5 +705,9 @@ ERROR_REASON_GRANT_LIMIT_REACHED: ErrorReason.ValueType  # 141
 ERROR_REASON_ACCESS_NOT_RECORDED: ErrorReason.ValueType  # 142
 """Cause: the match runs, no dispute about it is open, and the auditor has recorded no reason, or its time is over.
 Action: call OpenMatch with a reason, or wait for the end of the match. PERMISSION_DENIED.
+"""
+ERROR_REASON_CORRECTION_OVER_BANK: ErrorReason.ValueType  # 143
+"""Cause: the corrections of all disputes about the match would move more coins than its bank. Metadata `bank_coins`
+and `left_coins`. Action: correct at most `left_coins`; as an operator, decline. FAILED_PRECONDITION.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -202,9 +202,11 @@ async def test_a_correction_does_not_change_the_audit_of_the_match(court: Court)
     assert report.ok, report.findings
 
 
-async def test_a_correction_needs_enough_coins(court: Court) -> None:
+async def test_a_correction_needs_enough_coins(court: Court, database: Database) -> None:
     dispute = await court.open(payout=api.PayoutComplaint())
-    ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(2**39))
+    ruled = await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=swap(200))
+    poor = f"UPDATE accounts SET available_coins = 199 WHERE player = '{WINNER}'"
+    await execute(database.owner_dsn, poor)
     async with refused(REASON.ERROR_REASON_CORRECTION_NOT_COVERED):
         await court.decide(ruled)
     assert (await court.get(court.operator, dispute)).dispute.status == WAITING

@@ -94,3 +94,4 @@ opening-coins-locked = You can stake the coins that came with your account after
 own-grant = You cannot grant coins to yourself. Leave it to another operator.
 grant-limit-reached = One operator may grant { $limit_coins } coins in 24 hours, and you have { $left_coins } left. Wait, or grant less.
 access-not-recorded = This match is still running. Record a reason to open it, or wait for its end.
+correction-over-bank = All corrections of a match together can move at most its bank of { $bank_coins } coins. Left: { $left_coins }.

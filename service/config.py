@@ -175,6 +175,19 @@ class Config(BaseSettings):
     audit_processes: Annotated[int, Field(gt=0, le=64)] = 2
     """Number of processes for audits of many matches."""
 
+    # Flags for auditors (docs/auditor.md). They punish nobody.
+    flag_share_min: Annotated[float, Field(ge=0, le=1)] = 0.8
+    """Minimum share of losses in the matches of a pair, and of wins against new accounts in all
+    wins, for a flag."""
+    flag_pair_losses_min: Count = 10
+    """Number of losses to one player from which a pair is flagged."""
+    flag_matches_left_min: Count = 5
+    """Number of matches left from which a player is flagged."""
+    flag_new_account_wins_min: Count = 10
+    """Number of wins against new accounts from which a player is flagged."""
+    flag_new_account_matches_max: Count = 10
+    """Number of counted matches up to which an account is new."""
+
     # Disputes.
     dispute_window_seconds: Annotated[int, Field(gt=0, le=31_536_000)] = 604_800
     """Time after the end of a match in which its players can open a dispute."""

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from eventstore.postgres.advisory_locks import AdvisoryLock
 from eventstore.postgres.pool import Pool
+from eventstore.read_models.flags import FlagRow, FlagRule, list_flags
 
 if TYPE_CHECKING:
     import asyncpg
@@ -226,6 +227,21 @@ class Standings:
         """Return a page of players and their numbers, by falling points, then by name."""
         rows = await self._pool.fetch(_PAGE, *(after or BEFORE_FIRST_RATING), limit)
         return [(row["player"], _read_numbers(row)) for row in rows]
+
+    async def list_flags(
+        self,
+        rule: FlagRule,
+        since: datetime,
+        before: datetime,
+        *,
+        player: str | None = None,
+        after: tuple[str, str] = ("", ""),
+        limit: int,
+    ) -> list[FlagRow]:
+        """Return a page of flags. See `read_models.flags.list_flags`."""
+        return await list_flags(
+            self._pool, rule, since, before, player=player, after=after, limit=limit
+        )
 
     async def read_series(self, series_id: UUID) -> list[SeriesSeat]:
         """Return the seats of a series. The list is empty if no match of it was counted."""

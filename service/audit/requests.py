@@ -112,6 +112,23 @@ def verify_payouts(request: api.VerifyPayoutsRequest) -> tuple[datetime, datetim
     return since, before
 
 
+def list_flags(request: api.ListFlagsRequest) -> tuple[int, datetime, datetime]:
+    """Return the size of the page, and the start and the end of the time span."""
+    faults = Faults()
+    if request.kind not in api.FlagKind.values() or not request.kind:
+        faults.add("kind", "must be a kind of flag")
+    if request.player_id:
+        faults.player("player_id", request.player_id)
+    size = faults.page(request)
+    since, before = TIME_FIRST, TIME_LAST
+    if request.HasField("start_time"):
+        since = _time(faults, "start_time", request.start_time)
+    if request.HasField("end_time"):
+        before = _time(faults, "end_time", request.end_time)
+    faults.check()
+    return size, since, before
+
+
 def _time(faults: Faults, path: str, time: Timestamp) -> datetime:
     try:
         found = time.ToDatetime(UTC)

@@ -19,6 +19,7 @@ from eventstore.whole_matches import WholeMatch
 from service.administration.log import stored_message
 from service.audit import requests, transcripts
 from service.audit.cases import read_cases
+from service.audit.flags import flag_rules, list_flags
 from service.audit.payouts import verify_payouts
 from service.checkpoints import proofs
 from service.checkpoints.proofs import TreeBrokenError
@@ -39,6 +40,7 @@ class AuditService(api_grpc.AuditServiceServicer):
 
     def __init__(self, store: EventStore, config: Config) -> None:
         """Serve the matches of this store."""
+        self._rules = flag_rules(config)
         self._store = store
         self._seals = Seals(store.checkpoints, config.note_key_file)
         self._open_matches = OpenMatches(store, config)
@@ -176,6 +178,12 @@ class AuditService(api_grpc.AuditServiceServicer):
                     yield response
         finally:
             self._is_verifying = False
+
+    async def ListFlags(
+        self, request: api.ListFlagsRequest, context: Context
+    ) -> api.ListFlagsResponse:
+        """Return a page of flags."""
+        return await list_flags(self._store.standings, self._rules, request)
 
     async def _check_openable(self, match_id: UUID) -> None:
         await self._open_matches.check(match_id, current_call())

@@ -43,6 +43,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/durak.v1.AuditService/GetStateAt": _AUDIT,
     "/durak.v1.AuditService/ListAdministrativeEvents": _OVERSEE,
     "/durak.v1.AuditService/OpenMatch": _AUDIT,
+    "/durak.v1.AuditService/ListFlags": _AUDIT,
     "/durak.v1.AuditService/ReadEvents": _AUDIT,
     "/durak.v1.AuditService/VerifyMatch": _AUDIT,
     "/durak.v1.AuditService/VerifyPayouts": _AUDIT,

@@ -331,6 +331,42 @@ FINDING_KIND_NOT_CANONICAL: FindingKind.ValueType  # 52
 """Other bytes than the canonical form of their content: fields out of order or repeated, long varints, default values."""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 
+class _FlagKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _FlagKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FlagKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    FLAG_KIND_UNSPECIFIED: _FlagKind.ValueType  # 0
+    """Never sent."""
+    FLAG_KIND_PAIR_LOSSES: _FlagKind.ValueType  # 1
+    """`player_id` repeatedly lost to `other_player_id`, who had the first place. `matches` are those in which one of the
+    two had the first place and the other was the durak.
+    """
+    FLAG_KIND_MATCHES_LEFT: _FlagKind.ValueType  # 2
+    """`player_id` repeatedly left matches, or timed out (R10.3, R10.4). `matches` are all matches that the player finished
+    or left.
+    """
+    FLAG_KIND_NEW_ACCOUNT_WINS: _FlagKind.ValueType  # 3
+    """`player_id` repeatedly won against new accounts. `matches` are all wins against people."""
+
+class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
+    """The kind of a flag."""
+
+FLAG_KIND_UNSPECIFIED: FlagKind.ValueType  # 0
+"""Never sent."""
+FLAG_KIND_PAIR_LOSSES: FlagKind.ValueType  # 1
+"""`player_id` repeatedly lost to `other_player_id`, who had the first place. `matches` are those in which one of the
+two had the first place and the other was the durak.
+"""
+FLAG_KIND_MATCHES_LEFT: FlagKind.ValueType  # 2
+"""`player_id` repeatedly left matches, or timed out (R10.3, R10.4). `matches` are all matches that the player finished
+or left.
+"""
+FLAG_KIND_NEW_ACCOUNT_WINS: FlagKind.ValueType  # 3
+"""`player_id` repeatedly won against new accounts. `matches` are all wins against people."""
+Global___FlagKind: _TypeAlias = FlagKind  # noqa: Y015
+
 @_typing.final
 class ReadEventsRequest(_message.Message):
     """The request of ReadEvents."""
@@ -1280,3 +1316,130 @@ class OpenMatchResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___OpenMatchResponse: _TypeAlias = OpenMatchResponse  # noqa: Y015
+
+@_typing.final
+class ListFlagsRequest(_message.Message):
+    """The request of ListFlags."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    START_TIME_FIELD_NUMBER: _builtins.int
+    END_TIME_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    kind: Global___FlagKind.ValueType
+    """Required."""
+    player_id: _builtins.str
+    """Only flags that name this player. Empty: all."""
+    page_size: _builtins.int
+    """0 means 20. The limit is 100."""
+    page_token: _builtins.str
+    """Empty: the first page."""
+    @_builtins.property
+    def start_time(self) -> _timestamp_pb2.Timestamp:
+        """Only matches that ended at or after this time. Not set: no limit."""
+
+    @_builtins.property
+    def end_time(self) -> _timestamp_pb2.Timestamp:
+        """Only matches that ended before this time. Not set: no limit."""
+
+    def __init__(
+        self,
+        *,
+        kind: Global___FlagKind.ValueType = ...,
+        start_time: _timestamp_pb2.Timestamp | None = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
+        player_id: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "start_time", b"start_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "kind", b"kind", "page_size", b"page_size", "page_token", b"page_token", "player_id", b"player_id", "start_time", b"start_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFlagsRequest: _TypeAlias = ListFlagsRequest  # noqa: Y015
+
+@_typing.final
+class Flag(_message.Message):
+    """A player or a pair with an unusual number of results."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    OTHER_PLAYER_ID_FIELD_NUMBER: _builtins.int
+    CASES_FIELD_NUMBER: _builtins.int
+    MATCHES_FIELD_NUMBER: _builtins.int
+    FIRST_TIME_FIELD_NUMBER: _builtins.int
+    LAST_TIME_FIELD_NUMBER: _builtins.int
+    MATCH_IDS_FIELD_NUMBER: _builtins.int
+    kind: Global___FlagKind.ValueType
+    player_id: _builtins.str
+    other_player_id: _builtins.str
+    """Only set for FLAG_KIND_PAIR_LOSSES."""
+    cases: _builtins.int
+    """The number of matches that caused the flag."""
+    matches: _builtins.int
+    """The number of matches that they are compared with, including them."""
+    @_builtins.property
+    def first_time(self) -> _timestamp_pb2.Timestamp:
+        """The end of the first match that caused the flag."""
+
+    @_builtins.property
+    def last_time(self) -> _timestamp_pb2.Timestamp:
+        """The end of the last match that caused the flag."""
+
+    @_builtins.property
+    def match_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The newest matches that caused the flag, at most 20, the newest first."""
+
+    def __init__(
+        self,
+        *,
+        kind: Global___FlagKind.ValueType = ...,
+        player_id: _builtins.str = ...,
+        other_player_id: _builtins.str = ...,
+        cases: _builtins.int = ...,
+        matches: _builtins.int = ...,
+        first_time: _timestamp_pb2.Timestamp | None = ...,
+        last_time: _timestamp_pb2.Timestamp | None = ...,
+        match_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first_time", b"first_time", "last_time", b"last_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cases", b"cases", "first_time", b"first_time", "kind", b"kind", "last_time", b"last_time", "match_ids", b"match_ids", "matches", b"matches", "other_player_id", b"other_player_id", "player_id", b"player_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Flag: _TypeAlias = Flag  # noqa: Y015
+
+@_typing.final
+class ListFlagsResponse(_message.Message):
+    """The reply of ListFlags."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FLAGS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    @_builtins.property
+    def flags(self) -> _containers.RepeatedCompositeFieldContainer[Global___Flag]:
+        """By player id, then by the other player's id."""
+
+    def __init__(
+        self,
+        *,
+        flags: _abc.Iterable[Global___Flag] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["flags", b"flags", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFlagsResponse: _TypeAlias = ListFlagsResponse  # noqa: Y015

@@ -82,6 +82,11 @@ class AuditServiceStub(object):
                 request_serializer=durak_dot_v1_dot_audit__service__pb2.OpenMatchRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_audit__service__pb2.OpenMatchResponse.FromString,
                 _registered_method=True)
+        self.ListFlags = channel.unary_unary(
+                '/durak.v1.AuditService/ListFlags',
+                request_serializer=durak_dot_v1_dot_audit__service__pb2.ListFlagsRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_audit__service__pb2.ListFlagsResponse.FromString,
+                _registered_method=True)
         self.ListAdministrativeEvents = channel.unary_unary(
                 '/durak.v1.AuditService/ListAdministrativeEvents',
                 request_serializer=durak_dot_v1_dot_audit__service__pb2.ListAdministrativeEventsRequest.SerializeToString,
@@ -166,6 +171,15 @@ class AuditServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListFlags(self, request, context):
+        """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look at
+        these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
+        PAGE_TOKEN_INVALID.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListAdministrativeEvents(self, request, context):
         """Lists the acts of operators and auditors, the newest first. Operators may call it too. Refused: MALFORMED_FIELD,
         PAGE_TOKEN_INVALID; LOG_CORRUPT if the stored log was changed.
@@ -216,6 +230,11 @@ def add_AuditServiceServicer_to_server(servicer, server):
                     servicer.OpenMatch,
                     request_deserializer=durak_dot_v1_dot_audit__service__pb2.OpenMatchRequest.FromString,
                     response_serializer=durak_dot_v1_dot_audit__service__pb2.OpenMatchResponse.SerializeToString,
+            ),
+            'ListFlags': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFlags,
+                    request_deserializer=durak_dot_v1_dot_audit__service__pb2.ListFlagsRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_audit__service__pb2.ListFlagsResponse.SerializeToString,
             ),
             'ListAdministrativeEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListAdministrativeEvents,
@@ -447,6 +466,33 @@ class AuditService(object):
             '/durak.v1.AuditService/OpenMatch',
             durak_dot_v1_dot_audit__service__pb2.OpenMatchRequest.SerializeToString,
             durak_dot_v1_dot_audit__service__pb2.OpenMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFlags(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/durak.v1.AuditService/ListFlags',
+            durak_dot_v1_dot_audit__service__pb2.ListFlagsRequest.SerializeToString,
+            durak_dot_v1_dot_audit__service__pb2.ListFlagsResponse.FromString,
             options,
             channel_credentials,
             insecure,

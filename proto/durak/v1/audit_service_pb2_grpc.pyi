@@ -57,6 +57,11 @@ class AuditServiceStub:
     operator sets. Where a dispute about the match is open, no call is needed: reading the match records it. Refused:
     MALFORMED_FIELD, MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT, REQUEST_ID_REUSED.
     """
+    ListFlags: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ListFlagsRequest, _audit_service_pb2.ListFlagsResponse]
+    """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look at
+    these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
+    PAGE_TOKEN_INVALID.
+    """
     ListAdministrativeEvents: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ListAdministrativeEventsRequest, _audit_service_pb2.ListAdministrativeEventsResponse]
     """Lists the acts of operators and auditors, the newest first. Operators may call it too. Refused: MALFORMED_FIELD,
     PAGE_TOKEN_INVALID; LOG_CORRUPT if the stored log was changed.
@@ -152,6 +157,17 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         """Records that the caller opens a running match, with the reason, and gives them access to it for a time that the
         operator sets. Where a dispute about the match is open, no call is needed: reading the match records it. Refused:
         MALFORMED_FIELD, MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT, REQUEST_ID_REUSED.
+        """
+
+    @_abc_1.abstractmethod
+    def ListFlags(
+        self,
+        request: _audit_service_pb2.ListFlagsRequest,
+        context: _aio.ServicerContext[_audit_service_pb2.ListFlagsRequest, _abc.Awaitable[_audit_service_pb2.ListFlagsResponse]],
+    ) -> _abc.Awaitable[_audit_service_pb2.ListFlagsResponse]:
+        """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look at
+        these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
+        PAGE_TOKEN_INVALID.
         """
 
     @_abc_1.abstractmethod

@@ -7,6 +7,7 @@ operators. With --server they call AuditService, which needs the role auditor.
 import click
 
 from service.cli.audit.files import export_command, report_command
+from service.cli.audit.flags import flags_command
 from service.cli.audit.proofs import checkpoint_command, proof_command
 from service.cli.audit.records import records_command, state_command
 from service.cli.audit.verdicts import match_command, payouts_command
@@ -37,6 +38,6 @@ def audit_command() -> None:
 
 for _command in (
     match_command, payouts_command, records_command, state_command, export_command,
-    report_command, checkpoint_command, proof_command,
+    report_command, checkpoint_command, proof_command, flags_command,
 ):  # fmt: skip
     audit_command.add_command(_command)

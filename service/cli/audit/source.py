@@ -20,6 +20,7 @@ from eventstore.checkpoints import LeafKind
 from eventstore.whole_matches import WholeMatch
 from service.audit import transcripts
 from service.audit.cases import read_cases
+from service.audit.flags import flag_rules, list_flags
 from service.audit.payouts import verify_payouts
 from service.audit.requests import TIME_FIRST, TIME_LAST
 from service.checkpoints import proofs
@@ -74,6 +75,9 @@ class Source(Protocol):
     async def inclusion(self, match_id: UUID) -> api.GetInclusionProofResponse:
         """Return the proof that a match is in the newest checkpoint."""
 
+    async def flags(self, request: api.ListFlagsRequest) -> api.ListFlagsResponse:
+        """Return a page of flags."""
+
 
 class Database:
     """The matches of an open event store."""
@@ -81,6 +85,7 @@ class Database:
     def __init__(self, store: EventStore, config: Config) -> None:
         self._store = store
         self._seals = Seals(store.checkpoints, config.note_key_file)
+        self._rules = flag_rules(config)
 
     async def report(self, match_id: UUID) -> api.AuditReport:
         """See `Source`."""
@@ -142,6 +147,10 @@ class Database:
             head_hash=leaf.head.head_hash,
             checkpoint=head.note,
         )
+
+    async def flags(self, request: api.ListFlagsRequest) -> api.ListFlagsResponse:
+        """See `Source`."""
+        return await list_flags(self._store.standings, self._rules, request)
 
     async def _match(self, match_id: UUID) -> WholeMatch:
         [match] = await self._store.whole_matches.read([match_id])
@@ -209,6 +218,10 @@ class Service:
         """See `Source`."""
         request = api.GetInclusionProofRequest(match_id=str(match_id))
         return await self._client.call(self._stub.GetInclusionProof, request)
+
+    async def flags(self, request: api.ListFlagsRequest) -> api.ListFlagsResponse:
+        """See `Source`."""
+        return await self._client.call(self._stub.ListFlags, request)
 
 
 @dataclass(frozen=True, slots=True)

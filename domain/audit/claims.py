@@ -16,7 +16,7 @@ _LEGAL: Final = "Every move, verdict, timeout and draw follows the rules."
 _SETTLED: Final = "Outcome, places and shares follow from the rules."
 _PAID: Final = "Every coin of the match moved as its events demand, and none is left over."
 _IN_TREE: Final = (
-    "The match is leaf {index} in the tree of {size} matches that {name} has signed: "
+    "The match is leaf {index} in the tree of {size} leaves that {name} has signed: "
     "no record was changed since."
 )
 LIMITS: Final = (

@@ -81,7 +81,7 @@ class Transcript(_message.Message):
 
     @_builtins.property
     def inclusion(self) -> Global___InclusionProof:
-        """The place of the match in the tree of ended matches. Not set while no checkpoint has the match: it is running, or
+        """The place of the match in the signed tree. Not set while no checkpoint has the match: it is running, or
         ended a moment ago.
         """
 

@@ -56,7 +56,7 @@ def checkpoint_command(*, access: Access, since: TextIO | None, keys: Sequence[s
     if not _continues(old, new, list(found.consistency_hashes)):
         click.echo("durak: the newest checkpoint does not continue the older one", err=True)
         sys.exit(EXIT_FAILED)
-    click.echo(f"Continues the older checkpoint of {old.size} matches.", err=True)
+    click.echo(f"Continues the older checkpoint of {old.size} leaves.", err=True)
 
 
 def _parse_keys(keys: Sequence[str]) -> list[VerifierKey]:

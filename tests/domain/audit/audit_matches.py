@@ -370,7 +370,7 @@ def _move(played: PlayedMatch, random: Random, wildness: float, meekness: float)
     for seat in seats:
         moves = _options(match, seat, random, meekness)
         if tricky and random.random() < wildness:
-            moves = [_cheat(match, seat, random)]
+            moves = [cheat(match, seat, random)]
         if tricky and random.random() < 0.1 * wildness:
             versions = list(legal_moves(match, seat).challenge)
             moves = [Move(challenge=ChallengeMove(play_version=v)) for v in versions] or moves
@@ -393,7 +393,7 @@ def _options(match: Match, seat: int, random: Random, meekness: float) -> list[M
     return give_up if not cards or (give_up and random.random() < meekness) else cards
 
 
-def _cheat(match: Match, seat: int, random: Random) -> Move:
+def cheat(match: Match, seat: int, random: Random) -> Move:
     """Return a play of a card in hand that can be illegal."""
     hand = list(cards_in(match.hands[seat]))
     if not hand:

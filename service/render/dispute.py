@@ -76,7 +76,7 @@ def _decided(event: api.DisputeEvent) -> tuple[str, str]:
 
 
 def _corrected_lines(corrected: Sequence[api.Dispute]) -> list[str]:
-    """Return the corrections that other disputes have made; nothing if there are none."""
+    """Return the corrections that other disputes have made, with a heading if there is one."""
     lines = []
     for dispute in corrected:
         moves = [f"{printable(one.player_id)} {one.coins:+d}" for one in dispute.ruled.corrections]

@@ -24,7 +24,7 @@ from durak.v1.settings_pb2 import (
     Settings,
 )
 
-RULES_VERSIONS: Final = ("1.0.0",)
+RULES_VERSIONS: Final = ("1.1.0",)
 """The versions of the rules that this audit judges by."""
 SEED_CLAUSE: Final = "design: fair dealing"
 HASH_BYTES: Final = 32

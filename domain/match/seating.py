@@ -31,7 +31,7 @@ from durak.v1.events_pb2 import (
 from durak.v1.settings_pb2 import Settings, ThrowIn
 from durak.v1.table_pb2 import PHASE_ENDED, PHASE_PLAYING, PHASE_REVEALING, PHASE_WAITING
 
-RULES_VERSION: Final = "1.0.0"
+RULES_VERSION: Final = "1.1.0"
 SEATS_MAX: Final = 6
 TURN_TIMER_SECONDS_MAX: Final = 86_400
 STAKE_COINS_MAX: Final = 1_000_000_000

@@ -271,7 +271,7 @@ class TableOpened(_message.Message):
     INVITED_FIELD_NUMBER: _builtins.int
     LINK_SECRET_HASH_FIELD_NUMBER: _builtins.int
     rules_version: _builtins.str
-    """The version of the rules, such as `1.0.0`. The match is played and audited under this version permanently."""
+    """The version of the rules, such as `1.1.0`. The match is played and audited under this version permanently."""
     owner_id: _builtins.str
     """The player who opened the table. Only the owner can cancel it and seat bots. A rematch has the owner of the match
     that it repeats, also if another player called Rematch first; each player in `reserved_for` can cancel it.

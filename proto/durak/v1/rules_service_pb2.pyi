@@ -226,7 +226,7 @@ class RuleSheet(_message.Message):
     variant: _builtins.str
     """The table in one line: the deck, the seats, the optional rules, the version of the rules."""
     rules_version: _builtins.str
-    """The version of the rules, such as `1.0.0`."""
+    """The version of the rules, such as `1.1.0`."""
     language: _builtins.str
     """The language of the texts: `ru`, `el` or `en`."""
     @_builtins.property

@@ -526,7 +526,7 @@ class TableView(_message.Message):
     """
     phase: Global___Phase.ValueType
     rules_version: _builtins.str
-    """The version of the rules that the match is played under, such as `1.0.0`."""
+    """The version of the rules that the match is played under, such as `1.1.0`."""
     owner_id: _builtins.str
     """The player who opened the table. See TableOpened.owner_id."""
     server_seed_hash: _builtins.bytes

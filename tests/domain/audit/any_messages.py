@@ -12,7 +12,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 _SMALL: Final = (*range(-3, 8), 13, 14, 36, 37, 52, 53, 54, 60, 99)
-_TEXTS: Final = ("", "player-0", "player-1", "not-a-uuid", "0" * 36, "é\n\u202e", "1.0.0")
+_TEXTS: Final = ("", "player-0", "player-1", "not-a-uuid", "0" * 36, "é\n\u202e", "1.1.0")
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT64: Final = (-(2**63), 2**63 - 1, 253_402_300_800)
 _SIGNED_32: Final = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_SINT32)

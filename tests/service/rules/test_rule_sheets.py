@@ -316,10 +316,10 @@ def test_the_variant_names_the_table() -> None:
     table = settings(deck=52, seats=5, throw_in=1, transfer=True, stake_coins=1)
     assert sheet(table).variant == (
         "52 cards · 5 players · perevodnoy (with transfers) · neighbours throw in · "
-        "draws allowed · stake of 1 coin · rules version 1.0.0"
+        "draws allowed · stake of 1 coin · rules version 1.1.0"
     )
     assert sheet(settings(), "ru").variant == (
-        "36 карт · 2 игрока · подкидной · ничья возможна · версия правил 1.0.0"
+        "36 карт · 2 игрока · подкидной · ничья возможна · версия правил 1.1.0"
     )
 
 

@@ -80,6 +80,16 @@ def test_R11_1_a_transfer_after_a_card_was_beaten() -> None:
     assert "7♥" in table.hand("B").split(), "it was illegal: B has the table"
 
 
+def test_T18_a_transfer_after_everything_was_beaten_is_a_cheat_that_a_challenge_catches() -> None:
+    table = four()
+    table.play("A: 6♥", "B: 7♥ beats 6♥")
+    assert not table.match.unbeaten
+    table.play("B: transfer 6♦")
+    assert (table.attacker, table.defender) == ("B", "C")
+    table.play("D: challenge 6♦")
+    assert {"6♥", "7♥", "6♦"} <= set(table.hand("B").split()), "B picks up the whole table (R11.4)"
+
+
 @roles
 def test_R11_1_a_seat_plays_only_its_own_cards(role: Role) -> None:
     table = four()

@@ -1,6 +1,7 @@
 """Checks the whole ledger (R12.8): its sums, and the corrections of disputes against rulings."""
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Final
 from uuid import UUID
 
@@ -24,21 +25,23 @@ async def ledger_state(store: EventStore, seals: Seals) -> api.LedgerState:
     """Return the sums of the ledger, and the accounts, matches and disputes that do not fit."""
     check = await store.ledger.check()
     changed = await list_changed_disputes(store, seals)
-    unfounded = [one for one in await _list_unfounded(store) if one not in check.wrong_matches]
+    corrected = set(await store.ledger.list_corrected_disputes())
+    unfounded = await _list_unfounded(store, corrected)
     return api.LedgerState(
         ok=check.holds and not unfounded and not changed,
         issued_coins=check.issued,
         available_coins=check.available,
         escrow_coins=check.escrow,
         wrong_accounts=check.wrong_accounts,
-        wrong_matches=map(str, (*check.wrong_matches, *unfounded)),
+        wrong_matches=[str(one) for one in check.wrong_matches if one not in corrected],
         wrong_disputes=map(str, changed),
+        wrong_corrections=map(str, unfounded),
     )
 
 
-async def _list_unfounded(store: EventStore) -> list[UUID]:
+async def _list_unfounded(store: EventStore, corrected: Collection[UUID]) -> list[UUID]:
     """Return disputes whose corrections are not those of an approved ruling, up to a limit."""
-    disputes = set(await store.ledger.list_corrected_disputes())
+    disputes = set(corrected)
     place: PageKey | None = None
     while rows := await store.disputes.list_disputes(after=place, limit=_PAGE_DISPUTES):
         disputes |= {row.dispute_id for row in rows if row.version >= _RECORDS_MIN}

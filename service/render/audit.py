@@ -43,9 +43,12 @@ def ledger_lines(ledger: api.LedgerState) -> list[str]:
         for player in ledger.wrong_accounts
     ]
     lines += [
-        f"fault (R12.8): match {match_id} paid out coins that were not posted, "
-        "or corrected coins without a ruling"
+        f"fault (R12.8): match {match_id} did not pay out the coins that were posted to it"
         for match_id in ledger.wrong_matches
+    ]
+    lines += [
+        f"fault (R12.8): dispute {dispute_id} moved other coins than an approved ruling corrects"
+        for dispute_id in ledger.wrong_corrections
     ]
     lines += [
         f"fault (design: checkpoints): dispute {dispute_id} has other records than those that were "

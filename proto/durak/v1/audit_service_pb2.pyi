@@ -185,11 +185,13 @@ class _FindingKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FindingKi
     More than 200 findings; the rest is omitted.
     """
     FINDING_KIND_REVEAL: _FindingKind.ValueType  # 51
-    """A secret that was revealed too late, by somebody else or without its hash; or a deal without all promised secrets
+    """A secret that was revealed too late, by another player or without its hash; or a deal without all promised secrets
     (R3.6).
     """
     FINDING_KIND_NOT_CANONICAL: _FindingKind.ValueType  # 52
-    """Other bytes than the canonical form of their content: fields out of order or repeated, long varints, default values."""
+    """Other bytes than the canonical form of their content: fields out of order or repeated, long varints, default
+    values.
+    """
 
 class FindingKind(_FindingKind, metaclass=_FindingKindEnumTypeWrapper):
     """The kind of a finding."""
@@ -324,11 +326,13 @@ FINDING_KIND_TOO_MANY: FindingKind.ValueType  # 50
 More than 200 findings; the rest is omitted.
 """
 FINDING_KIND_REVEAL: FindingKind.ValueType  # 51
-"""A secret that was revealed too late, by somebody else or without its hash; or a deal without all promised secrets
+"""A secret that was revealed too late, by another player or without its hash; or a deal without all promised secrets
 (R3.6).
 """
 FINDING_KIND_NOT_CANONICAL: FindingKind.ValueType  # 52
-"""Other bytes than the canonical form of their content: fields out of order or repeated, long varints, default values."""
+"""Other bytes than the canonical form of their content: fields out of order or repeated, long varints, default
+values.
+"""
 Global___FindingKind: _TypeAlias = FindingKind  # noqa: Y015
 
 class _FlagKind:
@@ -344,8 +348,8 @@ class _FlagKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FlagKind.Val
     two had the first place and the other was the durak.
     """
     FLAG_KIND_MATCHES_LEFT: _FlagKind.ValueType  # 2
-    """`player_id` repeatedly left matches, or timed out (R10.3, R10.4). `matches` are all matches that the player finished
-    or left.
+    """`player_id` repeatedly left matches, or timed out (R10.3, R10.4). `matches` are all matches that the player
+    finished or left.
     """
     FLAG_KIND_NEW_ACCOUNT_WINS: _FlagKind.ValueType  # 3
     """`player_id` repeatedly won against new accounts. `matches` are all wins against people."""
@@ -360,8 +364,8 @@ FLAG_KIND_PAIR_LOSSES: FlagKind.ValueType  # 1
 two had the first place and the other was the durak.
 """
 FLAG_KIND_MATCHES_LEFT: FlagKind.ValueType  # 2
-"""`player_id` repeatedly left matches, or timed out (R10.3, R10.4). `matches` are all matches that the player finished
-or left.
+"""`player_id` repeatedly left matches, or timed out (R10.3, R10.4). `matches` are all matches that the player
+finished or left.
 """
 FLAG_KIND_NEW_ACCOUNT_WINS: FlagKind.ValueType  # 3
 """`player_id` repeatedly won against new accounts. `matches` are all wins against people."""
@@ -905,6 +909,7 @@ class LedgerState(_message.Message):
     WRONG_ACCOUNTS_FIELD_NUMBER: _builtins.int
     WRONG_MATCHES_FIELD_NUMBER: _builtins.int
     WRONG_DISPUTES_FIELD_NUMBER: _builtins.int
+    WRONG_CORRECTIONS_FIELD_NUMBER: _builtins.int
     ok: _builtins.bool
     """True: the issued coins are the available and the escrow coins, and nothing is listed below."""
     issued_coins: _builtins.int
@@ -919,13 +924,15 @@ class LedgerState(_message.Message):
 
     @_builtins.property
     def wrong_matches(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Matches that did not pay out exactly the coins posted to them, and disputes whose transfers differ from the
-        approved corrections (UUIDs). At most some hundreds.
-        """
+        """Matches that did not pay out exactly the coins posted to them (UUIDs). At most 100."""
 
     @_builtins.property
     def wrong_disputes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Disputes whose records are not valid, or not those in their leaves of the signed tree (UUIDs). At most 100."""
+
+    @_builtins.property
+    def wrong_corrections(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Disputes whose transfers are not the corrections of an approved ruling (UUIDs). At most 100."""
 
     def __init__(
         self,
@@ -937,10 +944,11 @@ class LedgerState(_message.Message):
         wrong_accounts: _abc.Iterable[_builtins.str] | None = ...,
         wrong_matches: _abc.Iterable[_builtins.str] | None = ...,
         wrong_disputes: _abc.Iterable[_builtins.str] | None = ...,
+        wrong_corrections: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_coins", b"available_coins", "escrow_coins", b"escrow_coins", "issued_coins", b"issued_coins", "ok", b"ok", "wrong_accounts", b"wrong_accounts", "wrong_disputes", b"wrong_disputes", "wrong_matches", b"wrong_matches"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_coins", b"available_coins", "escrow_coins", b"escrow_coins", "issued_coins", b"issued_coins", "ok", b"ok", "wrong_accounts", b"wrong_accounts", "wrong_corrections", b"wrong_corrections", "wrong_disputes", b"wrong_disputes", "wrong_matches", b"wrong_matches"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -28,10 +28,10 @@ if _version_not_supported:
 class AuditServiceStub(object):
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
-    they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
-    nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
-    them to players while the match runs.
+    Every call needs a token with the role `auditor`; operators may call ListAdministrativeEvents too. A token with the
+    role `auditor` cannot play. An auditor cannot see a match at which they have or had a seat (OWN_MATCH), nor a match
+    before its deal, when seats can still be taken (MATCH_NOT_DEALT). So nobody plays in a match that they can see open.
+    Replies have every hand, the stock and the server seed: never show them to players while the match runs.
 
     Verdicts come from a second implementation of the rules, which reads only the stored records and the ledger.
     """
@@ -97,10 +97,10 @@ class AuditServiceStub(object):
 class AuditServiceServicer(object):
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
-    they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
-    nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
-    them to players while the match runs.
+    Every call needs a token with the role `auditor`; operators may call ListAdministrativeEvents too. A token with the
+    role `auditor` cannot play. An auditor cannot see a match at which they have or had a seat (OWN_MATCH), nor a match
+    before its deal, when seats can still be taken (MATCH_NOT_DEALT). So nobody plays in a match that they can see open.
+    Replies have every hand, the stock and the server seed: never show them to players while the match runs.
 
     Verdicts come from a second implementation of the rules, which reads only the stored records and the ledger.
     """
@@ -147,8 +147,8 @@ class AuditServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetCheckpoint(self, request, context):
-        """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older one. Refused:
-        CHECKPOINT_NOT_FOUND.
+        """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older
+        one. Refused: CHECKPOINT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -172,8 +172,8 @@ class AuditServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListFlags(self, request, context):
-        """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look at
-        these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
+        """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look
+        at these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
         PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -252,10 +252,10 @@ def add_AuditServiceServicer_to_server(servicer, server):
 class AuditService(object):
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
-    they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
-    nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
-    them to players while the match runs.
+    Every call needs a token with the role `auditor`; operators may call ListAdministrativeEvents too. A token with the
+    role `auditor` cannot play. An auditor cannot see a match at which they have or had a seat (OWN_MATCH), nor a match
+    before its deal, when seats can still be taken (MATCH_NOT_DEALT). So nobody plays in a match that they can see open.
+    Replies have every hand, the stock and the server seed: never show them to players while the match runs.
 
     Verdicts come from a second implementation of the rules, which reads only the stored records and the ledger.
     """

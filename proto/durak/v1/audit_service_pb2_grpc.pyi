@@ -15,10 +15,10 @@ GRPC_VERSION: str
 class AuditServiceStub:
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
-    they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
-    nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
-    them to players while the match runs.
+    Every call needs a token with the role `auditor`; operators may call ListAdministrativeEvents too. A token with the
+    role `auditor` cannot play. An auditor cannot see a match at which they have or had a seat (OWN_MATCH), nor a match
+    before its deal, when seats can still be taken (MATCH_NOT_DEALT). So nobody plays in a match that they can see open.
+    Replies have every hand, the stock and the server seed: never show them to players while the match runs.
 
     Verdicts come from a second implementation of the rules, which reads only the stored records and the ledger.
     """
@@ -45,8 +45,8 @@ class AuditServiceStub:
     ExportMatch: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ExportMatchRequest, _audit_service_pb2.ExportMatchResponse]
     """Returns one file that proves the match without this service. See docs/transcript-format.md. Refused: as ReadEvents."""
     GetCheckpoint: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.GetCheckpointRequest, _audit_service_pb2.GetCheckpointResponse]
-    """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older one. Refused:
-    CHECKPOINT_NOT_FOUND.
+    """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older
+    one. Refused: CHECKPOINT_NOT_FOUND.
     """
     GetInclusionProof: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.GetInclusionProofRequest, _audit_service_pb2.GetInclusionProofResponse]
     """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
@@ -58,8 +58,8 @@ class AuditServiceStub:
     MALFORMED_FIELD, MATCH_NOT_FOUND, OWN_MATCH, MATCH_NOT_DEALT, REQUEST_ID_REUSED.
     """
     ListFlags: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ListFlagsRequest, _audit_service_pb2.ListFlagsResponse]
-    """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look at
-    these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
+    """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look
+    at these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
     PAGE_TOKEN_INVALID.
     """
     ListAdministrativeEvents: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ListAdministrativeEventsRequest, _audit_service_pb2.ListAdministrativeEventsResponse]
@@ -70,10 +70,10 @@ class AuditServiceStub:
 class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
     """Audits: open matches and their verdicts, for auditors and for the tools that settle disputes.
 
-    Every call needs a token with the role `auditor`, except ListAdministrativeEvents, which operators may call too. Such a token cannot play. An auditor cannot see a match at which
-    they have or had a seat (OWN_MATCH), nor a match before its deal, when seats can still be taken (MATCH_NOT_DEALT). So
-    nobody plays in a match that they can see open. Replies have every hand, the stock and the server seed: never show
-    them to players while the match runs.
+    Every call needs a token with the role `auditor`; operators may call ListAdministrativeEvents too. A token with the
+    role `auditor` cannot play. An auditor cannot see a match at which they have or had a seat (OWN_MATCH), nor a match
+    before its deal, when seats can still be taken (MATCH_NOT_DEALT). So nobody plays in a match that they can see open.
+    Replies have every hand, the stock and the server seed: never show them to players while the match runs.
 
     Verdicts come from a second implementation of the rules, which reads only the stored records and the ledger.
     """
@@ -134,8 +134,8 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _audit_service_pb2.GetCheckpointRequest,
         context: _aio.ServicerContext[_audit_service_pb2.GetCheckpointRequest, _abc.Awaitable[_audit_service_pb2.GetCheckpointResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.GetCheckpointResponse]:
-        """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older one. Refused:
-        CHECKPOINT_NOT_FOUND.
+        """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older
+        one. Refused: CHECKPOINT_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -165,8 +165,8 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _audit_service_pb2.ListFlagsRequest,
         context: _aio.ServicerContext[_audit_service_pb2.ListFlagsRequest, _abc.Awaitable[_audit_service_pb2.ListFlagsResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.ListFlagsResponse]:
-        """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look at
-        these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
+        """Lists players and pairs with unusual numbers of results, with the matches as evidence. A flag is a reason to look
+        at these matches. It punishes nobody. Thresholds are settings of the service. Refused: MALFORMED_FIELD,
         PAGE_TOKEN_INVALID.
         """
 

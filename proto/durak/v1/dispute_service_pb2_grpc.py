@@ -120,7 +120,8 @@ class DisputeServiceServicer(object):
     def RuleOnDispute(self, request, context):
         """Rules on a dispute, as an auditor, after the match has ended. (An earlier ruling would reveal hidden cards.) A
         ruling with corrections waits for an operator. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN,
-        MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, CORRECTION_OVER_BANK, REQUEST_ID_REUSED.
+        MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, CORRECTION_OVER_BANK,
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -46,7 +46,8 @@ class DisputeServiceStub:
     RuleOnDispute: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.RuleOnDisputeRequest, _dispute_service_pb2.RuleOnDisputeResponse]
     """Rules on a dispute, as an auditor, after the match has ended. (An earlier ruling would reveal hidden cards.) A
     ruling with corrections waits for an operator. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN,
-    MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, CORRECTION_OVER_BANK, REQUEST_ID_REUSED.
+    MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, CORRECTION_OVER_BANK,
+    REQUEST_ID_REUSED.
     """
     DecideCorrection: _aio.UnaryUnaryMultiCallable[_dispute_service_pb2.DecideCorrectionRequest, _dispute_service_pb2.DecideCorrectionResponse]
     """Approves or declines the corrections of a ruling, as an operator who is not the auditor who ruled and never sat at
@@ -110,7 +111,8 @@ class DisputeServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_dispute_service_pb2.RuleOnDisputeResponse]:
         """Rules on a dispute, as an auditor, after the match has ended. (An earlier ruling would reveal hidden cards.) A
         ruling with corrections waits for an operator. Refused: MALFORMED_FIELD, DISPUTE_NOT_FOUND, DISPUTE_NOT_OPEN,
-        MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, CORRECTION_OVER_BANK, REQUEST_ID_REUSED.
+        MATCH_NOT_ENDED, STALE_VERSION, OWN_MATCH, NO_STAKE, CORRECTION_UNBALANCED, CORRECTION_OVER_BANK,
+        REQUEST_ID_REUSED.
         """
 
     @_abc_1.abstractmethod

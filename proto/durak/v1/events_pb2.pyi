@@ -291,8 +291,8 @@ class TableOpened(_message.Message):
     reveal_limit_seconds: _builtins.int
     """Seconds in which the seats that promised a secret have to reveal it once the table is full (R3.6)."""
     is_private: _builtins.bool
-    """True: a private table. Only its owner, the players in `invited`, players with the link secret and, at a rematch, the
-    players in `reserved_for` can sit down. A rematch of a private table is private too.
+    """True: a private table. Only its owner, the players in `invited`, players with the link secret and, at a rematch,
+    the players in `reserved_for` can sit down. A rematch of a private table is private too.
     """
     link_secret_hash: _builtins.bytes
     """SHA-256("durak.v1.link" || match id, 16 bytes || link secret). Empty: the table has no link. The secret itself is

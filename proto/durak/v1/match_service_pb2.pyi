@@ -214,8 +214,8 @@ class OpenTableRequest(_message.Message):
     start_series: _builtins.bool
     """True: this match starts a series (R13), which Rematch continues."""
     link_secret: _builtins.bytes
-    """A random secret, 16 to 64 bytes, to hand out in a link. Whoever sends it with TakeSeat may sit down. Only its hash is
-    stored. With this or `invited` the table is private.
+    """A random secret, 16 to 64 bytes, to share in a link. A player who sends it with TakeSeat can sit down. Only its
+    hash is stored. With this or `invited` the table is private.
     """
     @_builtins.property
     def settings(self) -> _settings_pb2.Settings:
@@ -223,7 +223,7 @@ class OpenTableRequest(_message.Message):
 
     @_builtins.property
     def invited(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The players who may sit down, besides the caller; at most 32. With this or `link_secret` the table is private."""
+        """The players who can sit down, in addition to the caller; at most 32. With this or `link_secret` the table is private."""
 
     def __init__(
         self,

@@ -197,8 +197,9 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """Returns the table as the caller sees it. A caller without a seat sees public facts only. Whoever knows the id of a
-        private match can see and watch it, like every match; access decides who can sit down and who finds it in lists.
+        """Returns the table as the caller sees it. A caller without a seat sees public facts only. A client
+        that knows the id of a private match can see and watch it, like any match: privacy limits who can sit down and who
+        finds the match in lists.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -267,9 +268,9 @@ class MatchServiceServicer(object):
     def RevealSeed(self, request, context):
         """Reveals the secret that the caller promised with `client_seed_hash` (R3.6). Call it once, while the phase is
         PHASE_REVEALING; the last reveal deals the cards. TableView.on_clock lists the seats that have to reveal, and
-        `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes come
-        back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of all
-        seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
+        `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes
+        come back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of
+        all seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
         MATCH_NOT_REVEALING, NO_SECRET_PROMISED, SECRET_DOES_NOT_FIT, ALREADY_REVEALED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -277,9 +278,9 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RemovePlayer(self, request, context):
-        """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake is
-        refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay with
-        their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
+        """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake
+        is refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay
+        with their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -85,8 +85,9 @@ class MatchServiceStub:
     the clause of the rules.
     """
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]
-    """Returns the table as the caller sees it. A caller without a seat sees public facts only. Whoever knows the id of a
-    private match can see and watch it, like every match; access decides who can sit down and who finds it in lists.
+    """Returns the table as the caller sees it. A caller without a seat sees public facts only. A client
+    that knows the id of a private match can see and watch it, like any match: privacy limits who can sit down and who
+    finds the match in lists.
     """
     WatchMatch: _aio.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]
     """Streams the events of a match as the caller may see them: first the events that the caller lacks, then `caught_up`,
@@ -131,15 +132,15 @@ class MatchServiceStub:
     RevealSeed: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RevealSeedRequest, _match_service_pb2.RevealSeedResponse]
     """Reveals the secret that the caller promised with `client_seed_hash` (R3.6). Call it once, while the phase is
     PHASE_REVEALING; the last reveal deals the cards. TableView.on_clock lists the seats that have to reveal, and
-    `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes come
-    back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of all
-    seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
+    `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes
+    come back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of
+    all seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
     MATCH_NOT_REVEALING, NO_SECRET_PROMISED, SECRET_DOES_NOT_FIT, ALREADY_REVEALED.
     """
     RemovePlayer: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RemovePlayerRequest, _match_service_pb2.RemovePlayerResponse]
-    """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake is
-    refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay with
-    their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
+    """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake
+    is refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay
+    with their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
     """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -231,8 +232,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.GetMatchRequest,
         context: _aio.ServicerContext[_match_service_pb2.GetMatchRequest, _abc.Awaitable[_match_service_pb2.GetMatchResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.GetMatchResponse]:
-        """Returns the table as the caller sees it. A caller without a seat sees public facts only. Whoever knows the id of a
-        private match can see and watch it, like every match; access decides who can sit down and who finds it in lists.
+        """Returns the table as the caller sees it. A caller without a seat sees public facts only. A client
+        that knows the id of a private match can see and watch it, like any match: privacy limits who can sit down and who
+        finds the match in lists.
         """
 
     @_abc_1.abstractmethod
@@ -313,9 +315,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_match_service_pb2.RevealSeedResponse]:
         """Reveals the secret that the caller promised with `client_seed_hash` (R3.6). Call it once, while the phase is
         PHASE_REVEALING; the last reveal deals the cards. TableView.on_clock lists the seats that have to reveal, and
-        `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes come
-        back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of all
-        seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
+        `deadline_time` is the end of their time. If one of them does not reveal in time, the table is cancelled, stakes
+        come back, and Finished.prevented_by names the seat. Before you reveal, store the server's hash and the hashes of
+        all seats: with them you can check at the end that the deck is the one that was promised. Refused: NOT_SEATED,
         MATCH_NOT_REVEALING, NO_SECRET_PROMISED, SECRET_DOES_NOT_FIT, ALREADY_REVEALED.
         """
 
@@ -325,9 +327,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.RemovePlayerRequest,
         context: _aio.ServicerContext[_match_service_pb2.RemovePlayerRequest, _abc.Awaitable[_match_service_pb2.RemovePlayerResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.RemovePlayerResponse]:
-        """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake is
-        refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay with
-        their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
+        """Removes a seated player before the deal (R3.0). Only for the owner of the table. The seat becomes free, the stake
+        is refunded, and the player cannot sit down at this table again (REMOVED_FROM_TABLE). The seats of a rematch stay
+        with their players: cancel it instead. Refused: NOT_OWNER, MATCH_NOT_WAITING, PLAYER_NOT_SEATED, SEAT_RESERVED.
         """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: _aio.Server) -> None: ...

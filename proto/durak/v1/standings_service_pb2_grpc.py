@@ -27,8 +27,8 @@ if _version_not_supported:
 
 class StandingsServiceStub(object):
     """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
-    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player in
-    `Rating.times_left` only (R13.3). A match counts shortly after its end.
+    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player
+    in `Rating.times_left` only (R13.3). A match counts shortly after its end.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
@@ -58,8 +58,8 @@ class StandingsServiceStub(object):
 
 class StandingsServiceServicer(object):
     """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
-    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player in
-    `Rating.times_left` only (R13.3). A match counts shortly after its end.
+    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player
+    in `Rating.times_left` only (R13.3). A match counts shortly after its end.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
@@ -79,8 +79,8 @@ class StandingsServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListRatings(self, request, context):
-        """Lists the ratings of all players who finished or left a match, by points, the highest first. Refused: MALFORMED_FIELD,
-        PAGE_TOKEN_INVALID.
+        """Lists the ratings of all players who finished or left a match, by points, the highest first. Refused:
+        MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -114,8 +114,8 @@ def add_StandingsServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class StandingsService(object):
     """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
-    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player in
-    `Rating.times_left` only (R13.3). A match counts shortly after its end.
+    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player
+    in `Rating.times_left` only (R13.3). A match counts shortly after its end.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """

@@ -14,8 +14,8 @@ GRPC_VERSION: str
 
 class StandingsServiceStub:
     """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
-    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player in
-    `Rating.times_left` only (R13.3). A match counts shortly after its end.
+    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player
+    in `Rating.times_left` only (R13.3). A match counts shortly after its end.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
@@ -26,14 +26,14 @@ class StandingsServiceStub:
     GetRating: _aio.UnaryUnaryMultiCallable[_standings_service_pb2.GetRatingRequest, _standings_service_pb2.GetRatingResponse]
     """Returns the rating of a player. A player without a counted match has the initial points. Refused: MALFORMED_FIELD."""
     ListRatings: _aio.UnaryUnaryMultiCallable[_standings_service_pb2.ListRatingsRequest, _standings_service_pb2.ListRatingsResponse]
-    """Lists the ratings of all players who finished or left a match, by points, the highest first. Refused: MALFORMED_FIELD,
-    PAGE_TOKEN_INVALID.
+    """Lists the ratings of all players who finished or left a match, by points, the highest first. Refused:
+    MALFORMED_FIELD, PAGE_TOKEN_INVALID.
     """
 
 class StandingsServiceServicer(metaclass=_abc_1.ABCMeta):
     """Series and ratings (R13), computed from the matches that have ended. Only matches that were played out or drawn
-    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player in
-    `Rating.times_left` only (R13.3). A match counts shortly after its end.
+    count: a cancelled or abandoned match changes no points (R9.6). A match that a player left is counted for this player
+    in `Rating.times_left` only (R13.3). A match counts shortly after its end.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. Standings are public: every role sees all of them.
     """
@@ -60,8 +60,8 @@ class StandingsServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _standings_service_pb2.ListRatingsRequest,
         context: _aio.ServicerContext[_standings_service_pb2.ListRatingsRequest, _abc.Awaitable[_standings_service_pb2.ListRatingsResponse]],
     ) -> _abc.Awaitable[_standings_service_pb2.ListRatingsResponse]:
-        """Lists the ratings of all players who finished or left a match, by points, the highest first. Refused: MALFORMED_FIELD,
-        PAGE_TOKEN_INVALID.
+        """Lists the ratings of all players who finished or left a match, by points, the highest first. Refused:
+        MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
 
 def add_StandingsServiceServicer_to_server(servicer: StandingsServiceServicer, server: _aio.Server) -> None: ...

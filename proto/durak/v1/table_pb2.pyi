@@ -434,8 +434,8 @@ class SeatView(_message.Message):
     bot_level: _settings_pb2.BotLevel.ValueType
     """The level of the bot. Unspecified for a player."""
     client_seed_hash: _builtins.bytes
-    """The player's promise for the shuffle: the hash of a secret, 32 bytes. Empty if the player promised no secret, and for
-    a bot.
+    """The player's promise for the shuffle: the hash of a secret, 32 bytes. Empty if the player promised no secret, and
+    for a bot.
     """
     card_count: _builtins.int
     """The number of cards in the hand. 0 before the deal."""

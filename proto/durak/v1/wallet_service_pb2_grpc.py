@@ -86,9 +86,9 @@ class WalletServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GrantCoins(self, request, context):
-        """Issues coins to a player, as an operator, and records it with the reason: see ListAdministrativeEvents. If the reply
-        was lost, repeat the request unchanged: it takes effect once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, OWN_GRANT,
-        GRANT_LIMIT_REACHED.
+        """Issues coins to a player, as an operator, and records it with the reason: see ListAdministrativeEvents. If the
+        reply was lost, repeat the request unchanged: it takes effect once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED,
+        OWN_GRANT, GRANT_LIMIT_REACHED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -31,9 +31,9 @@ class WalletServiceStub:
     PAGE_TOKEN_INVALID.
     """
     GrantCoins: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.GrantCoinsRequest, _wallet_service_pb2.GrantCoinsResponse]
-    """Issues coins to a player, as an operator, and records it with the reason: see ListAdministrativeEvents. If the reply
-    was lost, repeat the request unchanged: it takes effect once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, OWN_GRANT,
-    GRANT_LIMIT_REACHED.
+    """Issues coins to a player, as an operator, and records it with the reason: see ListAdministrativeEvents. If the
+    reply was lost, repeat the request unchanged: it takes effect once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED,
+    OWN_GRANT, GRANT_LIMIT_REACHED.
     """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -71,9 +71,9 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _wallet_service_pb2.GrantCoinsRequest,
         context: _aio.ServicerContext[_wallet_service_pb2.GrantCoinsRequest, _abc.Awaitable[_wallet_service_pb2.GrantCoinsResponse]],
     ) -> _abc.Awaitable[_wallet_service_pb2.GrantCoinsResponse]:
-        """Issues coins to a player, as an operator, and records it with the reason: see ListAdministrativeEvents. If the reply
-        was lost, repeat the request unchanged: it takes effect once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, OWN_GRANT,
-        GRANT_LIMIT_REACHED.
+        """Issues coins to a player, as an operator, and records it with the reason: see ListAdministrativeEvents. If the
+        reply was lost, repeat the request unchanged: it takes effect once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED,
+        OWN_GRANT, GRANT_LIMIT_REACHED.
         """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...

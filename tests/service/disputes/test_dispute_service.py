@@ -233,14 +233,15 @@ async def test_the_ledger_check_compares_corrections_with_rulings(
     state = await ledger_state(court.service.store, seals_of(court.service))
     assert state.ok
     assert not state.wrong_matches
+    assert not state.wrong_corrections
 
     tables = ("transfers", "dispute_events")
     disabled = [f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in tables]
     await execute(database.owner_dsn, *disabled, *changes)
     state = await ledger_state(court.service.store, seals_of(court.service))
     assert not state.ok
-    assert dispute.dispute_id in state.wrong_matches
-    assert other.dispute_id not in state.wrong_matches or "dispute_events" in changes[0]
+    assert dispute.dispute_id in state.wrong_corrections
+    assert other.dispute_id not in state.wrong_corrections or "dispute_events" in changes[0]
 
 
 # --- evidence -------------------------------------------------------------------------------------

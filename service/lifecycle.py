@@ -132,7 +132,7 @@ class Verdict:
     """A verdict that changes only after several equal observations in a row (hysteresis).
 
     >>> verdict = Verdict()
-    >>> [verdict.note(is_good=good) for good in (False, True, False, False, True, True)]
+    >>> [verdict.note(is_good=seen) for seen in (False, True, False, False, True, True)]
     [False, False, False, True, False, True]
     >>> verdict.is_good
     True

@@ -83,7 +83,7 @@ class Referee:
         self._match_id = log.match_id
         self._opened_us = opening.command.time_us
         self._full_us: int | None = None
-        """When the last seat was taken, while promised secrets are to be revealed (R3.6)."""
+        """When the last seat was taken, while promised secrets are not yet revealed (R3.6)."""
         self._server_seed = _kept_seed(log, table)
         self._judges: Mapping[str, Callable[[Entry], None]] = {
             "table_opened": self._judge_second_opening,
@@ -163,6 +163,8 @@ class Referee:
     def _expected_deal(self) -> Expected:
         """Return the deal, once all seats are taken and all promised secrets revealed (R3.0)."""
         table = self.state.table
+        if len(table.seats) != table.size:
+            return Expected("R3.1", UnknownDeal())  # a seat was given up when the table was full
         secrets = [table.seats[seat].secret for seat in range(table.size)]
         if not self._server_seed or any(len(secret) > 255 for secret in secrets):
             return Expected("R3.1", UnknownDeal())

@@ -176,7 +176,7 @@ class Table:
     def _may_sit(self, player_id: str) -> bool:
         """Return whether the access to the table allows a player.
 
-        A link allows everyone, because the log does not tell who had it.
+        A link allows everyone, because the log does not show who had it.
         """
         if not self.is_private or self.has_link or self.belongs_to(player_id):
             return True

@@ -20,7 +20,8 @@ and `redact` show a match and its events to a player or spectator. All of it is 
 ...     return [event.WhichOneof("kind") for event in outcome.events]
 
 >>> settings = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL)
->>> run("ann", OpenTable(settings, server_seed=bytes(32), idle_limit_seconds=3600))
+>>> opening = OpenTable(settings, bytes(32), idle_limit_seconds=3600, reveal_limit_seconds=30)
+>>> run("ann", opening)
 ['table_opened']
 >>> run("ann", TakeSeat("Ann"))
 ['seat_taken']
@@ -29,7 +30,7 @@ and `redact` show a match and its events to a player or spectator. All of it is 
 
 >>> view = table_view(match, viewer=match.attacker)
 >>> [card_name(card) for card in view.moves.attack]
-['7♣', '9♦', '8♥', 'Q♥', '6♠', '10♠']
+['A♣', '6♦', '7♦', 'A♦', 'Q♥', '8♠']
 >>> attacker = ("ann", "bob")[match.attacker]
 >>> run(attacker, Play(attack(view.moves.attack[0])))
 ['attacked']

@@ -43,7 +43,7 @@ def check_deal(
         events: all events of the match, which must have been dealt, as the player saw them.
 
     Raises:
-        DealMismatch: with what is wrong.
+        DealMismatch: the text names the fault.
     """
     server_seed = events[-1].finished.server_seed
     match = Match(match_id)

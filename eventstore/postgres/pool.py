@@ -52,7 +52,7 @@ class Pool:
         await self._pool.close()
 
     async def check(self, work: Callable[[PooledConnection], Awaitable[None]]) -> None:
-        """Run a check on a connection, without retries. What it raises is passed on."""
+        """Run a check on a connection, without retries. Its exceptions are passed on."""
 
         async def attempt() -> None:
             async with self._pool.acquire() as connection:

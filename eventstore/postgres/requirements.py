@@ -36,7 +36,7 @@ async def check_requirements(connection: PooledConnection) -> None:
 async def check_writable(connection: PooledConnection) -> None:
     """Check that a command could be stored now: a writable primary with all tables and rights.
 
-    Raises StoreMisconfigured, which names what is missing.
+    Raises StoreMisconfigured, which names the missing parts.
     """
     row = await connection.fetchrow(
         """

@@ -180,7 +180,7 @@ class Client:
         await self._try(self.stub.RevealSeed, request)
 
     def deal_fault(self, match_id: str) -> str:
-        """Check the deal with the secret. Returns what is wrong, or an empty string."""
+        """Check the deal with the secret. Returns the fault, or an empty string."""
         events = [event.event for event in self.events]
         try:
             check_deal(UUID(match_id).bytes, self.name, self.secret, self.promises, events)

@@ -145,6 +145,7 @@ class Noise:
         self._person = Person(channel, token)
         self._stranger = Person(channel, token[:-8] + "AAAAAAAA")
         self._long_match = ""
+        self._is_over = False
         self.calls = Counter[str]()
         """Accepted calls of each kind; for bad tokens, refused ones."""
 
@@ -164,15 +165,15 @@ class Noise:
 
     async def _insist(self, method: str, request: Message) -> TableView:
         """Call a method until no limit refuses it. Return the view in the reply."""
-        while True:
+        view: TableView | None = None
+        while view is None:
             try:
-                view: TableView = await self._person.ask(method, request)
+                view = await self._person.ask(method, request)
             except aio.AioRpcError as error:
                 if error.code() != grpc.StatusCode.RESOURCE_EXHAUSTED:
                     raise
                 await asyncio.sleep(REFUSED_PAUSE_S)
-            else:
-                return view
+        return view
 
     async def _open(self) -> str:
         request = api.OpenTableRequest(request_id=str(uuid4()), settings=SETTINGS)
@@ -181,12 +182,15 @@ class Noise:
     async def make(self) -> None:
         """Make noise until cancelled."""
         kinds = [self._bots, self._review, self._tables, self._bad_token, self._compressed]
-        async with asyncio.TaskGroup() as group:
-            for kind in (*kinds, *[self._watch] * WATCHES):
-                group.create_task(self._repeat(kind))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for kind in (*kinds, *[self._watch] * WATCHES):
+                    group.create_task(self._repeat(kind))
+        finally:
+            self._is_over = True
 
     async def _repeat(self, kind: Callable[[], Awaitable[None]]) -> None:
-        while True:
+        while not self._is_over:
             try:
                 await kind()
                 self.calls[kind.__name__] += 1

@@ -212,7 +212,7 @@ def test_the_clock_does_nothing_before_the_deadline() -> None:
 
 
 def test_T01_the_deck_depends_on_nothing_chosen_after_the_first_secret_is_known() -> None:
-    """After the reveal of seat 0 they can reveal what they promised, or prevent the deal."""
+    """After the reveal of seat 0 they can reveal the promised secret, or prevent the deal."""
     table = opened(settings())
     attempt(table, 0, TakeSeat("A", client_seed_hash=promise_of(0)))
     attempt(table, 1, TakeSeat("B", client_seed_hash=promise_of(1)))
@@ -236,7 +236,7 @@ def test_T01_the_deck_depends_on_nothing_chosen_after_the_first_secret_is_known(
 def test_T01_a_log_with_another_seed_or_secret_does_not_pass_the_check_of_the_honest_player() -> (
     None
 ):
-    """The operator can write any log. Seat 0 kept what was promised before it revealed."""
+    """The operator can write any log. Seat 0 kept the promises that it saw before its reveal."""
     honest = full(settings())
     honest.play("A: leave")
     _, seen = honest.shown_to(0)

@@ -11,7 +11,7 @@ from durak.v1 import dispute_service_pb2 as api
 from durak.v1.administration_pb2 import AdministrativeRecord
 from service.render.dispute import dispute_lines
 from service.render.texts import translator
-from tests.service.disputes.test_dispute_service import (
+from tests.service.disputes.court import (
     LOSER,
     REASON,
     UPHELD,

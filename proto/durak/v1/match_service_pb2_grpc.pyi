@@ -19,9 +19,9 @@ Conventions:
   - A field that ends in `_time` is a time in UTC with microseconds, in `_seconds` a number of seconds, in `_coins` a
     number of coins, in `_count` a number of things.
   - A field that is `optional`, and any message field, can be "not set". That is different from 0 and from empty.
-  - Lists have pages. `page_size` is the most rows that the caller wants: 0 means the default, and more than the
-    limit means the limit. `next_page_token` leads to the next page and is empty on the last page. Repeat the same
-    filters with it, or the call is refused with PAGE_TOKEN_INVALID.
+  - Lists have pages. `page_size` is the most rows that the caller wants: 0 means the default, and more than the limit
+    means the limit. A page can have fewer rows. `next_page_token` leads to the next page and is empty on the last
+    page. Repeat the same filters with it, or the call is refused with PAGE_TOKEN_INVALID.
   - Later versions of this package can add fields, enum values, kinds of a oneof, and calls. Ignore unknown fields in
     replies. The comment of an enum says how to treat an unknown value where that matters.
   - Errors are in errors.proto.

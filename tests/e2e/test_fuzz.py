@@ -111,7 +111,8 @@ def scalars(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any
 def likely(one: FieldDescriptor, match_ids: list[str]) -> st.SearchStrategy[Any]:
     """Generate well-formed values of a field. The command may still be illegal at the moment."""
     if one.type == FieldDescriptor.TYPE_BYTES:
-        return st.binary(max_size=64)
+        # Mostly empty: nobody can reveal a random secret or knows that of a private table.
+        return weighted((9, st.just(b"")), (1, st.binary(min_size=32, max_size=32)))
     if one.name == "match_id":
         return st.sampled_from(match_ids)
     if one.name == "request_id":
@@ -135,7 +136,7 @@ def sensible(draw: st.DrawFn, kind: Descriptor, match_ids: list[str]) -> Message
         if len(oneof.fields) > 1 or draw(st.integers(0, 3)) == 0
     }
     for one in kind.fields:
-        if one.containing_oneof is not None and one.name not in chosen:
+        if one.is_repeated or (one.containing_oneof is not None and one.name not in chosen):
             continue
         if one.message_type is not None:
             getattr(made, one.name).CopyFrom(draw(sensible(one.message_type, match_ids)))
@@ -149,10 +150,13 @@ def messages(draw: st.DrawFn, kind: Descriptor, match_ids: list[str]) -> Message
     """Generate a message with some of its fields set. In a oneof the last drawn field wins."""
     made = GetMessageClass(kind)()
     for one in kind.fields:
-        assert not one.is_repeated, f"values of {one.full_name}"
         if draw(st.integers(0, 4)) == 0:
             continue
-        if one.message_type is not None:
+        if one.is_repeated:
+            assert one.message_type is None, f"values of {one.full_name}"
+            values = st.lists(scalars(one, match_ids), max_size=40)
+            getattr(made, one.name).extend(draw(values))
+        elif one.message_type is not None:
             inner = draw(messages(one.message_type, match_ids))
             if one.containing_oneof is None or draw(st.booleans()):
                 getattr(made, one.name).CopyFrom(inner)

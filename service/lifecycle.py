@@ -24,6 +24,8 @@ from service.workers.pool import WorkerPool
 
 _RESTART_SECONDS: Final = 1.0
 """Pause before a failed loop starts again."""
+CHECK_SECONDS_MIN: Final = 2.0
+"""Time that a check of the database gets at least, which includes a new connection."""
 OBSERVATIONS_MIN: Final = 2
 """Equal checks in a row that change the readiness. One slow answer changes nothing."""
 _CLOSE_SECONDS: Final = 1.0
@@ -105,14 +107,14 @@ async def _watch_database(
     verdict = Verdict()
     while True:
         await asyncio.sleep(interval_seconds)
-        reason = await _reason_not_ready(store, interval_seconds)
+        reason = await _reason_not_ready(store, max(interval_seconds, CHECK_SECONDS_MIN))
         if verdict.note(is_good=not reason):
             health.set_ready(verdict.is_good)
             if verdict.is_good:
                 _log.info("ready")
         if reason:
             _log.warning("not ready", reason=reason)
-            if postgres is not None:
+            if postgres is not None and not verdict.is_good:
                 await _restart(postgres)
 
 

@@ -23,7 +23,8 @@ def test_the_demo_replays_its_match_and_the_log_can_be_read(terminal: Terminal) 
     demo = terminal.converse("demo")
 
     assert demo.returncode == 0, demo.stderr
-    first, *transcript, last = demo.stdout.splitlines()
+    first, *transcript, verified, last = demo.stdout.splitlines()
+    assert verified == "deal verified with the secrets of Anna, Boris, Vera, Gleb"
     verdict = re.fullmatch(r"replay identical: (\d+) events", last)
     assert verdict is not None
     events = int(verdict[1])
@@ -41,13 +42,13 @@ def test_the_demo_replays_its_match_and_the_log_can_be_read(terminal: Terminal) 
     exported = terminal.durak("export", match_id).stdout.splitlines()
     assert [json.loads(line)["version"] for line in exported] == list(range(1, events + 1))
 
-    shown = terminal.durak("show", match_id, "--at", "6").stdout
+    shown = terminal.durak("show", match_id, "--at", "10").stdout
     hands = re.findall(r"Hand of \w+: (.*)", shown)
     assert [len(hand.replace("│ ", "").split()) for hand in hands] == [6, 6, 6, 6]
-    closed = terminal.durak("show", match_id, "--at", "6", "--as", "0").stdout
+    closed = terminal.durak("show", match_id, "--at", "10", "--as", "0").stdout
     assert f"Your hand: {hands[0]}" in closed
     assert not any(hand in closed for hand in hands[1:])
-    open_to_all = terminal.durak("show", match_id, "--at", "6", "--spectator").stdout
+    open_to_all = terminal.durak("show", match_id, "--at", "10", "--spectator").stdout
     assert not any(hand in open_to_all for hand in hands)
 
 
@@ -58,7 +59,7 @@ def test_the_demo_of_a_staked_tricky_table_counts_its_coins_and_replays(
     demo = terminal.converse("demo", "--stake", "100", "--tricky")
 
     assert demo.returncode == 0, demo.stderr
-    *transcript, coins, last = demo.stdout.splitlines()
+    *transcript, _, coins, last = demo.stdout.splitlines()
     assert re.fullmatch(r"replay identical: \d+ events", last)
     assert "Coins paid out: Anna " in transcript[-1]
     balances = re.fullmatch(r"coins: Anna (\d+), Boris (\d+), Vera (\d+), Gleb (\d+)", coins)

@@ -8,6 +8,7 @@ import time
 from math import sqrt
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,6 +94,7 @@ def test_moves_come_at_once_where_no_minimum_is_set() -> None:
     assert reply_time(1.0, 1.25, seed=7, seconds_min=0.0) <= 1.25
 
 
+@pytest.mark.timeout(900)
 def test_the_time_of_a_take_does_not_reveal_whether_it_was_forced() -> None:
     takes = takes_of_hard_bots(TAKES)
     random.Random(1).shuffle(takes)

@@ -35,7 +35,8 @@ def played(process: subprocess.Popen[str]) -> tuple[str, str]:
     wait_for(process, RESULT)
     lines = wait_for(process, r"^Coins: ")
     kill(process)
-    return plain(lines[-2]), plain(lines[-1])
+    payout = next(line for line in map(plain, lines) if line.startswith("Coins paid out: "))
+    return payout, plain(lines[-1])
 
 
 def test_coins_series_and_ratings_from_the_first_grant_to_the_rematch(

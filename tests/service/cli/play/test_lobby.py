@@ -154,7 +154,7 @@ def test_R12_2_joining_takes_a_staked_table_only_with_that_stake(
     assert free.returncode == 1
     assert "no table has a free seat" in free.stderr
     with terminal.person(*there, "--name", "Boris", "--join", "--stake", "100") as boris:
-        boris.read_to("Shuffle")  # the deal waits for the secret of Anna
+        boris.read_to("Shuffling")  # the deal waits for the secret of Anna
     coins = terminal.durak("coins", "--server", server.address, "--name", "Boris").stdout
     assert "100 in stakes of matches" in coins
 

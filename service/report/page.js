@@ -143,6 +143,8 @@ function show() {
   for (const id of ["next", "last"]) byId(id).disabled = at === frames.length - 1;
 }
 
+let addressing = 0;
+
 function go(index) {
   const wanted = Math.max(0, Math.min(frames.length - 1, index));
   if (wanted === at) return;
@@ -155,7 +157,9 @@ function go(index) {
   // Scroll the log if it is a box of its own (on wide screens), never the page.
   if (box.scrollHeight > box.clientHeight) box.scrollTop = current.offsetTop - box.clientHeight / 3;
   show();
-  history.replaceState(null, "", `#at=${frames[at].version}`);
+  // Browsers allow few changes of the address (Safari 100 in 30 s, then an error), so write it once the reader pauses.
+  clearTimeout(addressing);
+  addressing = setTimeout(() => history.replaceState(null, "", `#at=${frames[at].version}`), 400);
 }
 
 function find(step, matches) {

@@ -4,8 +4,10 @@ The administrative log has one record for each act. The decisions here read what
 say; nothing here moves a coin or reads a card.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
+
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from domain.match.refusal import Refusal
 from durak.v1 import errors_pb2 as reasons
@@ -13,6 +15,8 @@ from durak.v1.administration_pb2 import (
     AdministrativeEvent,
     AdministrativeRecord,
     CoinsGranted,
+    GrantApproved,
+    GrantProposed,
     MatchOpened,
 )
 
@@ -55,6 +59,54 @@ def decide_grant(
     return command.event()
 
 
+def decide_proposal(
+    operator_id: str, proposed: GrantProposed, expire_time: Timestamp
+) -> AdministrativeEvent | Refusal:
+    """Return the event of a proposed grant, which can be approved until a time, or a refusal."""
+    if proposed.player_id == operator_id:
+        return Refusal(reasons.ERROR_REASON_OWN_GRANT)
+    event = AdministrativeEvent(grant_proposed=proposed)
+    event.grant_proposed.expire_time.CopyFrom(expire_time)
+    return event
+
+
+def decide_approval(
+    earlier: Sequence[AdministrativeRecord], operator_id: str, grant_id: str, now_us: int
+) -> AdministrativeEvent | Refusal:
+    """Return the event that approves a proposed grant, or why it is refused.
+
+    `earlier` are the records about this grant: its proposal, and an approval if there is one.
+    """
+    if not earlier:
+        return Refusal(
+            reasons.ERROR_REASON_GRANT_NOT_FOUND, clause="R12.9", metadata={"grant_id": grant_id}
+        )
+    proposal = earlier[0]
+    proposed = proposal.event.grant_proposed
+    if operator_id in {proposal.actor_id, proposed.player_id}:
+        return Refusal(reasons.ERROR_REASON_OWN_GRANT)
+    if len(earlier) > 1 or now_us >= proposed.expire_time.ToMicroseconds():
+        metadata = {"expire_time": proposed.expire_time.ToJsonString()}
+        return Refusal(reasons.ERROR_REASON_GRANT_CLOSED, clause="R12.9", metadata=metadata)
+    approved = GrantApproved(
+        grant_id=grant_id,
+        player_id=proposed.player_id,
+        coins=proposed.coins,
+        proposer_id=proposal.actor_id,
+    )
+    return AdministrativeEvent(grant_approved=approved)
+
+
+def issued(event: AdministrativeEvent) -> CoinsGranted | GrantApproved | None:
+    """Return the grant of an act that issues coins, or None."""
+    match event.WhichOneof("kind"):
+        case "coins_granted":
+            return event.coins_granted
+        case "grant_approved":
+            return event.grant_approved
+    return None
+
+
 def access_end_us(record: AdministrativeRecord) -> int:
     """Return when the access to a match ends that a record gives, in microseconds."""
     seconds = record.event.match_opened.access_seconds
@@ -78,6 +130,18 @@ def opening(opened: MatchOpened) -> AdministrativeEvent:
 
 
 def subject_of(event: AdministrativeEvent) -> str:
-    """Return what an act is about: the player of a grant, or the match."""
-    match_id = event.match_opened.match_id or event.correction_approved.match_id
-    return event.coins_granted.player_id or match_id
+    """Return what an act is about: a player, a match, a grant of two operators, or nothing."""
+    match event.WhichOneof("kind"):
+        case "coins_granted":
+            return event.coins_granted.player_id
+        case "match_opened":
+            return event.match_opened.match_id
+        case "correction_approved":
+            return event.correction_approved.match_id
+        case "grant_proposed":
+            return event.grant_proposed.grant_id
+        case "grant_approved":
+            return event.grant_approved.grant_id
+        case "tokens_revoked":
+            return event.tokens_revoked.player_id
+    return ""

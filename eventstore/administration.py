@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 FIRST_ADMINISTRATION_HASH: Final = sha256(b"durak.v1.administration").digest()
 """hash(0) of the chain."""
 
-_STREAM_ID: Final = UUID(bytes=FIRST_ADMINISTRATION_HASH[:16])
-"""The name of the stream in errors. There is only one."""
+ADMINISTRATION_ID: Final = UUID(bytes=FIRST_ADMINISTRATION_HASH[:16])
+"""The id of the stream, in its leaves and in errors. There is only one."""
 _VERSION_MAX: Final = 2**31 - 1
 _APPEND = """
 INSERT INTO administrative_events
@@ -56,6 +56,14 @@ ORDER BY version DESC LIMIT $4
 _READ = """
 SELECT version, record, hash FROM administrative_events
 WHERE version > $1 ORDER BY version LIMIT $2
+"""
+_OF_KIND = """
+SELECT version, record, hash FROM administrative_events
+WHERE kind = $1 AND version > $2 ORDER BY version LIMIT $3
+"""
+_READ_ACTS = """
+SELECT version, record, hash, kind, actor, subject, request_id, recorded_at
+FROM administrative_events WHERE version > $1 ORDER BY version LIMIT $2
 """
 
 
@@ -124,6 +132,11 @@ class Administration:
         rows = await self._reads.fetch(_BY_SUBJECT, subject, sorted(kinds))
         return [StoredRecord(*row) for row in rows]
 
+    async def read_of_kind(self, kind: int, after_version: int, limit: int) -> list[StoredRecord]:
+        """Return the acts of a kind after a version, in order."""
+        rows = await self._reads.fetch(_OF_KIND, kind, after_version, limit)
+        return [StoredRecord(*row) for row in rows]
+
     async def list_acts(
         self,
         *,
@@ -142,10 +155,14 @@ class Administration:
         rows = await self._reads.fetch(_READ, after_version, limit)
         return [StoredRecord(*row) for row in rows]
 
+    async def read_acts(self, after_version: int, limit: int) -> list[Act]:
+        """Return the records after a version with their keys, in order."""
+        return [Act(*row) for row in await self._reads.fetch(_READ_ACTS, after_version, limit)]
+
 
 async def append_act(connection: PooledConnection, append: AdministrativeAppend) -> None:
     """Store an act inside a transaction of the caller. Raises VersionConflict."""
     act, previous_hash = append
     if await connection.execute(_APPEND, *act, previous_hash) != "INSERT 0 1":
         actual = await connection.fetchval(_VERSION)
-        raise VersionConflict(_STREAM_ID, act.version - 1, actual)
+        raise VersionConflict(ADMINISTRATION_ID, act.version - 1, actual)

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import UUID
 
+from eventstore.administration import ADMINISTRATION_ID
 from eventstore.postgres.advisory_locks import AdvisoryLock
 from eventstore.postgres.pool import Pool
 
@@ -59,6 +60,12 @@ _GROWN_DISPUTES = """
 SELECT dispute_id, version, hash FROM disputes JOIN dispute_events USING (dispute_id, version)
 WHERE leaf_version < version ORDER BY dispute_id LIMIT $1
 """
+_GROWN_ADMINISTRATION = """
+SELECT version, hash FROM administrative_events
+WHERE version > (
+    SELECT coalesce(max(version), 0) FROM tree_leaves WHERE kind = $1 AND stream_id = $2
+) ORDER BY version DESC LIMIT 1
+"""
 _ADD_LEAVES = """
 INSERT INTO tree_leaves (leaf_index, kind, stream_id, version, head_hash)
 SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::uuid[], $4::integer[], $5::bytea[])
@@ -90,6 +97,8 @@ class LeafKind(IntEnum):
     """One leaf, once the match has ended."""
     DISPUTE = 2
     """A leaf for each version that was the newest when the tree grew."""
+    ADMINISTRATION = 3
+    """The administrative log, with leaves as those of a dispute."""
 
 
 class StreamHead(NamedTuple):
@@ -136,6 +145,12 @@ class TreeUpdate:
         """Return disputes that have grown since their newest leaf, or have none yet."""
         rows = await self._connection.fetch(_GROWN_DISPUTES, limit)
         return [StreamHead(LeafKind.DISPUTE, *row) for row in rows]
+
+    async def find_grown_administration(self) -> list[StreamHead]:
+        """Return the head of the administrative log if it has grown since its newest leaf."""
+        kind = LeafKind.ADMINISTRATION
+        rows = await self._connection.fetch(_GROWN_ADMINISTRATION, kind, ADMINISTRATION_ID)
+        return [StreamHead(kind, ADMINISTRATION_ID, *row) for row in rows]
 
     async def add(
         self, heads: Sequence[StreamHead], nodes: Sequence[tuple[int, int, bytes]]

@@ -57,6 +57,8 @@ class Config(BaseSettings):
     """Timeout for reading the keys."""
     token_jwks_stale_seconds_max: Seconds = 86_400.0
     """Age of the keys at which tokens are refused, if the keys could not be read since."""
+    revocations_interval_seconds: Seconds = 1.0
+    """Interval at which a replica reads which tokens operators have revoked."""
     token_leeway_seconds: Annotated[float, Field(ge=0, le=300)] = 5.0
     """Accepted difference between the clocks of the issuer and the service."""
     token_cache_size_max: Count = 20_000
@@ -250,6 +252,10 @@ class Config(BaseSettings):
     """Maximum number of coins in one grant of an operator."""
     grant_coins_per_day_max: Annotated[int, Field(gt=0, le=1_000_000_000)] = 1_000_000
     """Maximum number of coins that one operator can grant in 24 hours."""
+    proposed_grant_coins_max: Annotated[int, Field(gt=0, le=1_000_000_000)] = 100_000_000
+    """Maximum number of coins in one grant that a second operator approves."""
+    proposed_grant_seconds: Annotated[int, Field(gt=0, le=30 * 86_400)] = 3 * 86_400
+    """How long a proposed grant can be approved."""
     match_access_seconds: Annotated[int, Field(gt=0, le=86_400)] = 3_600
     """How long an auditor can read a running match after the access was recorded."""
 

@@ -27,6 +27,7 @@ from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
 
 from durak.v1 import (
+    administration_service_pb2,
     audit_service_pb2,
     dispute_service_pb2,
     match_service_pb2,
@@ -35,6 +36,9 @@ from durak.v1 import (
     standings_service_pb2,
     wallet_service_pb2,
 )
+from durak.v1.administration_service_pb2_grpc import (
+    add_AdministrationServiceServicer_to_server,
+)
 from durak.v1.audit_service_pb2_grpc import add_AuditServiceServicer_to_server
 from durak.v1.dispute_service_pb2_grpc import add_DisputeServiceServicer_to_server
 from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_server
@@ -42,6 +46,8 @@ from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
 from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EmbeddedPostgres, EventStore, migrate
+from service.administration.revocation_feed import RevocationFeed
+from service.administration.servicer import AdministrationService
 from service.audit.servicer import AuditService
 from service.automation.bots import BotRunner
 from service.automation.clock import Clock
@@ -78,6 +84,7 @@ from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.port import channel_options, listen
+from service.rpc.revocations import Revocations
 from service.rpc.telemetry import Telemetry, open_telemetry
 from service.rpc.token_keys import DevelopmentKey, KeySet
 from service.rules.rule_sheets import RuleSheets
@@ -91,6 +98,7 @@ from service.workers.pool import WorkerPool
 SERVICES = tuple(
     service.full_name
     for file in (
+        administration_service_pb2,
         audit_service_pb2,
         dispute_service_pb2,
         match_service_pb2,
@@ -173,7 +181,12 @@ async def running(config: Config) -> AsyncIterator[Running]:
         failures = Failures()
         engine = build_engine(store, config, limits, failures)
         health = Health(SERVICES)
-        interceptor = build_interceptor(config, keys, limits, failures, telemetry)
+        revocations = Revocations()
+        interceptor = build_interceptor(config, keys, revocations, limits, failures, telemetry)
+        revocation_feed = RevocationFeed(
+            store, revocations, config.revocations_interval_seconds, interceptor.end_revoked
+        )
+        await revocation_feed.load()
         server = aio.server(interceptors=[interceptor], options=channel_options(config))
         _add_services(server, store, config, engine)
         _add_health_and_reflection(server, health)
@@ -186,6 +199,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         await server.start()
         stack.push_async_callback(drain, server, interceptor, health, config.drain_seconds_max)
         await stack.enter_async_context(background(checkpointer.run, "checkpoints", failures))
+        await stack.enter_async_context(background(revocation_feed.run, "revocations", failures))
         scorekeeper = Scorekeeper(store, config)
         await stack.enter_async_context(background(scorekeeper.run, "standings", failures))
         interval_seconds = config.readiness_interval_seconds
@@ -201,6 +215,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
 
 def _add_services(server: aio.Server, store: EventStore, config: Config, engine: Engine) -> None:
     add_match_service(engine.servicer, server)
+    add_AdministrationServiceServicer_to_server(AdministrationService(store, config), server)
     audits = AuditService(store, config)
     add_AuditServiceServicer_to_server(audits, server)
     add_DisputeServiceServicer_to_server(DisputeService(store, config), server)
@@ -277,6 +292,7 @@ async def _keys(config: Config) -> KeySource:
 def build_interceptor(
     config: Config,
     keys: KeySource,
+    revocations: Revocations,
     limits: Limits,
     failures: Failures,
     telemetry: Telemetry,
@@ -285,6 +301,7 @@ def build_interceptor(
     """Build the interceptor of a server. `access` says who may call which method."""
     authenticator = Authenticator(
         keys,
+        revocations,
         issuer=config.token_issuer,
         audience=config.token_audience,
         leeway_seconds=config.token_leeway_seconds,
@@ -317,4 +334,7 @@ async def _checkpointer(store: EventStore, config: Config) -> Checkpointer:
     if config.database_url is None and not config.note_key_file.exists():
         with suppress(NoteKeyError):  # another process of the same folder has just made it
             await asyncio.to_thread(signing_keys.make, config.note_key_file, "durak.local")
-    return Checkpointer(store, config)
+    checkpointer = Checkpointer(store, config)
+    with suppress(NoteKeyError):  # the checkpointer logs it when it works
+        await checkpointer.read_keys()
+    return checkpointer

@@ -27,6 +27,8 @@ MATCH_LEAF: Final = b"durak.v1.leaf"
 """The label of the leaf of an ended match."""
 DISPUTE_LEAF: Final = b"durak.v1.dispute.leaf"
 """The label of a leaf of a dispute, which has one for each version that was the newest."""
+ADMINISTRATION_LEAF: Final = b"durak.v1.administration.leaf"
+"""The label of a leaf of the administrative log, which has leaves as a dispute has."""
 
 Node = Callable[[int, int], bytes]
 """Returns the hash of a complete subtree, given its level and index."""

@@ -42,6 +42,10 @@ SELECT {TRANSFER_COLUMNS} FROM transfers
 WHERE player = $1 AND number < $2 ORDER BY number DESC LIMIT $3
 """  # noqa: S608 - a constant
 _CORRECTED = "SELECT DISTINCT source_id FROM transfers WHERE kind = ANY ($1::smallint[])"
+_ISSUES = f"""
+SELECT {TRANSFER_COLUMNS} FROM transfers
+WHERE kind = $1 AND source_id > $2 ORDER BY source_id, version, ordinal LIMIT $3
+"""  # noqa: S608 - a constant
 _NUMBER_MAX = 2**63 - 1
 
 
@@ -95,6 +99,14 @@ class Ledger:
         """Return the ids of all disputes that have moved coins."""
         kinds = [TransferKind.CORRECTION_IN, TransferKind.CORRECTION_OUT]
         return [row["source_id"] for row in await self._reads.fetch(_CORRECTED, kinds)]
+
+    async def list_issues(self, after: UUID, limit: int) -> list[Transfer]:
+        """Return the opening balances and grants with a source after an id, in its order.
+
+        Every source issues coins once, so a page never splits one.
+        """
+        rows = await self._reads.fetch(_ISSUES, TransferKind.ISSUE, after, limit)
+        return [read_transfer(row) for row in rows]
 
     async def check(self) -> LedgerCheck:
         """Compute all sums from the transfers at one moment (R12.8). Reads the whole ledger."""

@@ -1,4 +1,4 @@
-"""Checks the whole ledger (R12.8): its sums, and the corrections of disputes against rulings."""
+"""Checks the whole ledger (R12.8): its sums, and what people allowed: corrections and grants."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -9,6 +9,7 @@ from durak.v1 import audit_service_pb2 as api
 from durak.v1.dispute_service_pb2 import DISPUTE_STATUS_UPHELD
 from eventstore import EventStore, PageKey
 from eventstore.ledger.transfers import TransferKind
+from service.audit.administration_check import check_administration, list_wrong_grants
 from service.audit.disputes_check import list_changed_disputes
 from service.checkpoints.seals import Seals
 from service.disputes.streams import read_dispute
@@ -26,16 +27,24 @@ async def ledger_state(store: EventStore, seals: Seals) -> api.LedgerState:
     check = await store.ledger.check()
     changed = await list_changed_disputes(store, seals)
     corrected = set(await store.ledger.list_corrected_disputes())
-    unfounded = await _list_unfounded(store, corrected)
+    unfounded = set(await _list_unfounded(store, corrected))
+    acts = await check_administration(store, seals)  # after the transfers that its records allow
+    unfounded |= corrected - acts.approved_disputes
+    wrong_grants = await list_wrong_grants(store, acts)
+    wrong_versions = acts.wrong_versions()
+    is_ok = check.holds and not (unfounded or changed or wrong_grants or wrong_versions)
     return api.LedgerState(
-        ok=check.holds and not unfounded and not changed,
+        ok=is_ok,
         issued_coins=check.issued,
         available_coins=check.available,
         escrow_coins=check.escrow,
         wrong_accounts=check.wrong_accounts,
         wrong_matches=[str(one) for one in check.wrong_matches if one not in corrected],
         wrong_disputes=map(str, changed),
-        wrong_corrections=map(str, unfounded),
+        wrong_corrections=map(str, sorted(unfounded)[:UNFOUNDED_MAX]),
+        wrong_administrative_versions=wrong_versions,
+        wrong_grants=map(str, wrong_grants),
+        operator_grants=[sums for _, sums in sorted(acts.operators.items())],
     )
 
 

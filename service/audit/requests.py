@@ -8,6 +8,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.administration_pb2 import AdministrativeKind
+from eventstore.administration import ADMINISTRATION_ID
 from eventstore.checkpoints import LeafKind
 from service.rpc.validation import Faults
 
@@ -61,11 +62,12 @@ def get_inclusion_proof(
 ) -> tuple[LeafKind, UUID, int | None]:
     """Return the kind and id of the stream, and the tree size of the checkpoint; None: newest."""
     faults = Faults()
-    if request.dispute_id:
+    kind, stream_id = LeafKind.ADMINISTRATION, ADMINISTRATION_ID.bytes
+    if bool(request.match_id) + bool(request.dispute_id) + request.administrative_log > 1:
+        faults.add("match_id", "set exactly one of match_id, dispute_id and administrative_log")
+    elif request.dispute_id:
         kind, stream_id = LeafKind.DISPUTE, faults.uuid("dispute_id", request.dispute_id)
-        if request.match_id:
-            faults.add("match_id", "must be empty if dispute_id is set")
-    else:
+    elif not request.administrative_log:
         kind, stream_id = LeafKind.MATCH, faults.uuid("match_id", request.match_id)
     size = _tree_size(faults, request)
     faults.check()

@@ -116,15 +116,16 @@ class AuditService(api_grpc.AuditServiceServicer):
     async def GetInclusionProof(
         self, request: api.GetInclusionProofRequest, context: Context
     ) -> api.GetInclusionProofResponse:
-        """Return the proof that a match or a dispute is in the tree of a checkpoint."""
+        """Return the proof that a stream is in the tree of a checkpoint."""
         kind, stream_id, tree_size = requests.get_inclusion_proof(request)
         await self._check_exists(kind, stream_id)
         head = await self._head(tree_size)
         checkpoints = self._store.checkpoints
         leaf = await checkpoints.read_leaf(kind, stream_id, head.tree_size)
         if leaf is None:
-            id_name = "match_id" if kind is LeafKind.MATCH else "dispute_id"
-            raise refuse(reasons.ERROR_REASON_NOT_IN_CHECKPOINT, **{id_name: str(stream_id)})
+            names = {LeafKind.MATCH: "match_id", LeafKind.DISPUTE: "dispute_id"}
+            metadata = {names[kind]: str(stream_id)} if kind in names else {}
+            raise refuse(reasons.ERROR_REASON_NOT_IN_CHECKPOINT, **metadata)
         proof = proofs.prove_leaf(leaf, head.tree_size, checkpoints.read_nodes)
         return api.GetInclusionProofResponse(
             inclusion=await _proven(proof),
@@ -199,7 +200,7 @@ class AuditService(api_grpc.AuditServiceServicer):
         if kind is LeafKind.MATCH:
             if await self._store.read_head(stream_id) is None:
                 raise match_not_found(stream_id)
-        elif not await self._store.disputes.read(stream_id):
+        elif kind is LeafKind.DISPUTE and not await self._store.disputes.read(stream_id):
             raise refuse(reasons.ERROR_REASON_DISPUTE_NOT_FOUND, dispute_id=str(stream_id))
 
     async def _head(self, tree_size: int | None) -> SignedHead:

@@ -14,7 +14,11 @@ Nodes = Callable[[Collection[NodeKey]], Awaitable[Mapping[NodeKey, bytes]]]
 Proof = TypeVar("Proof")
 
 LABELS: Final[Mapping[LeafKind, bytes]] = MappingProxyType(
-    {LeafKind.MATCH: merkle.MATCH_LEAF, LeafKind.DISPUTE: merkle.DISPUTE_LEAF}
+    {
+        LeafKind.MATCH: merkle.MATCH_LEAF,
+        LeafKind.DISPUTE: merkle.DISPUTE_LEAF,
+        LeafKind.ADMINISTRATION: merkle.ADMINISTRATION_LEAF,
+    }
 )
 _BLANK = bytes(merkle.HASH_SIZE_BYTES)
 

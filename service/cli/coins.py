@@ -83,7 +83,8 @@ def grant_command(*, connection: Connection, player: str, coins: int, reason: st
     """Grant COINS to PLAYER, as an operator.
 
     The grant goes on record with the reason: see `durak admin log`. The service limits the coins of
-    one grant (DURAK_GRANT_COINS_MAX) and of one operator (DURAK_GRANT_COINS_PER_DAY_MAX).
+    one grant (DURAK_GRANT_COINS_MAX) and of one operator (DURAK_GRANT_COINS_PER_DAY_MAX). For more,
+    `durak admin propose-grant` asks a second operator.
     """
     request = api.GrantCoinsRequest(
         request_id=new_request_id(), player_id=player, coins=coins, reason=reason

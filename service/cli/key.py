@@ -5,7 +5,11 @@ from typing import Final
 
 import click
 
+from durak.v1 import administration_service_pb2 as api
+from durak.v1.administration_service_pb2_grpc import AdministrationServiceStub
 from service.checkpoints import signing_keys
+from service.cli.client import new_request_id
+from service.cli.connection import Connection, with_connection
 from service.cli.options import DATA_DIR, load_config
 
 _FILE: Final = click.option(
@@ -37,7 +41,10 @@ def new(name: str, file: Path | None, data_dir: Path | None) -> None:
 @_FILE
 @DATA_DIR
 def rotate(file: Path | None, data_dir: Path | None) -> None:
-    """Add a new key that signs together with the old ones, and print its public key."""
+    """Add a new key that signs together with the old ones, and print its public key.
+
+    Then put the change on record with `durak key record`.
+    """
     click.echo(signing_keys.rotate(_path(file, data_dir)).verifier)
 
 
@@ -47,7 +54,8 @@ def rotate(file: Path | None, data_dir: Path | None) -> None:
 def retire(file: Path | None, data_dir: Path | None) -> None:
     """Remove all keys but the newest, and print their public keys.
 
-    Keep these public keys: they verify older checkpoints and transcripts.
+    Keep these public keys: they verify older checkpoints and transcripts. Then put the change on
+    record with `durak key record`.
     """
     for key in signing_keys.retire(_path(file, data_dir)):
         click.echo(key.verifier)
@@ -59,6 +67,27 @@ def retire(file: Path | None, data_dir: Path | None) -> None:
 def public(file: Path | None, data_dir: Path | None) -> None:
     """Print the public keys for `durak verify --key`, newest first."""
     for key in signing_keys.read(_path(file, data_dir)):
+        click.echo(key.verifier)
+
+
+@key_command.command("record")
+@click.option("--reason", required=True, metavar="TEXT", help="Why the keys change.")
+@_FILE
+@with_connection("operator")
+def record(*, connection: Connection, reason: str, file: Path | None) -> None:
+    """Put a change of the keys on record, as an operator.
+
+    After `rotate` and `retire` the service signs nothing until the new keys are on record. The
+    first keys need no record: the service writes it.
+    """
+    keys = signing_keys.read(_path(file, connection.data_dir))
+    request = api.ChangeSigningKeysRequest(
+        request_id=new_request_id(),
+        verifier_keys=[str(key.verifier) for key in keys],
+        reason=reason,
+    )
+    connection.call(AdministrationServiceStub, lambda stub: stub.ChangeSigningKeys, request)
+    for key in keys:
         click.echo(key.verifier)
 
 

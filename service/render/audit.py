@@ -55,7 +55,25 @@ def ledger_lines(ledger: api.LedgerState) -> list[str]:
         "signed, or no valid ones"
         for dispute_id in ledger.wrong_disputes
     ]
+    lines += [
+        f"fault (design: checkpoints): record {version} of the administrative log is missing, not "
+        "valid, or not the one that was signed"
+        for version in ledger.wrong_administrative_versions
+    ]
+    lines += [
+        f"fault (R12.9): grant {grant_id} is not the same in the ledger and the administrative log"
+        for grant_id in ledger.wrong_grants
+    ]
     return lines
+
+
+def operator_lines(ledger: api.LedgerState) -> list[str]:
+    """Return the coins that each operator issued."""
+    return [
+        f"{printable(one.operator_id)} granted {one.coins} coins in {one.grants} grants, and "
+        f"{one.approved_coins} in {one.approved_grants} that another operator proposed"
+        for one in ledger.operator_grants
+    ]
 
 
 def finding_line(finding: api.Finding) -> str:

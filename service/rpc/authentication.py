@@ -15,6 +15,7 @@ from durak.v1 import errors_pb2 as reasons
 from service.rpc.authorization import ROLES
 from service.rpc.call import Caller, Credential
 from service.rpc.errors import refuse
+from service.rpc.revocations import Revocations
 
 ALGORITHMS: Final = frozenset({"EdDSA", "ES256", "RS256"})
 """The accepted signature algorithms. Each key is bound to one, whatever the token claims."""
@@ -24,6 +25,7 @@ SUBJECT: Final = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
 """A `sub`: up to 255 ASCII characters (OpenID Connect Core 1.0, section 2), without spaces."""
 NAME_CHARS_MAX: Final = 64
 ROLES_MAX: Final = 64
+TOKEN_ID_CHARS_MAX: Final = 255
 COMBINING_MARKS_MAX: Final = 2
 """Maximum number of combining marks on one letter of a name. Vietnamese and Greek need two."""
 
@@ -75,6 +77,7 @@ class Authenticator:
     def __init__(
         self,
         keys: KeySource,
+        revocations: Revocations,
         *,
         issuer: str,
         audience: str,
@@ -87,6 +90,7 @@ class Authenticator:
         The clock of the issuer may be `leeway_seconds` ahead (`nbf`, `iat`). `exp` has no leeway.
         """
         self._keys = keys
+        self._revocations = revocations
         self._issuer = issuer
         self._audience = audience
         self._leeway_seconds = leeway_seconds
@@ -122,12 +126,14 @@ class Authenticator:
         return caller
 
     def vouches_for(self, caller: Caller) -> bool:
-        """Return whether the key that signed the caller's token is still in the key set."""
+        """Return whether a verified token is still valid: not revoked, and its key is known."""
+        if self._revocations.cover(caller):
+            return False
         credential = caller.credential
         return credential is not None and self._keys.lookup(credential.key_id) == credential.key
 
     def forget_revoked(self) -> None:
-        """Remove cached tokens whose key has left the key set. Call it after the keys changed."""
+        """Remove cached tokens that are no longer valid. Call it after a change."""
         for header, caller in tuple(self._verified.items()):
             if not self.vouches_for(caller):
                 del self._verified[header]
@@ -148,6 +154,8 @@ class Authenticator:
         if key is None:
             raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
         caller = _caller(self._claims(token, key), Credential(key_id, key))
+        if self._revocations.cover(caller):
+            raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
         while len(self._verified) >= self._cache_size:
             self._verified.popitem(last=False)
         self._verified[usual] = caller
@@ -205,7 +213,19 @@ def _caller(claims: Mapping[str, object], credential: Credential) -> Caller:
         roles=ROLES.intersection(roles),
         expires_at=float(expires_at),
         credential=credential,
+        issued_at=_issued_at(claims.get("iat")),
+        token_id=_token_id(claims.get("jti")),
     )
+
+
+def _issued_at(time: object) -> float:
+    """Return the time of `iat`; 0 if it says none, so that a revocation covers the token."""
+    is_number = isinstance(time, int | float) and not isinstance(time, bool)
+    return float(time) if is_number and math.isfinite(time) else 0.0  # type: ignore[arg-type]
+
+
+def _token_id(token_id: object) -> str:
+    return token_id if isinstance(token_id, str) and len(token_id) <= TOKEN_ID_CHARS_MAX else ""
 
 
 def _display_name(name: object) -> str:

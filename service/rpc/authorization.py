@@ -37,6 +37,8 @@ _OVERSEE = Access(roles=frozenset({"auditor", "operator"}))
 _DENIED = Access()
 
 ACCESS: Final[Mapping[str, Access]] = {
+    "/durak.v1.AdministrationService/ChangeSigningKeys": _OPERATE,
+    "/durak.v1.AdministrationService/RevokeTokens": _OPERATE,
     "/durak.v1.AuditService/ExportMatch": _AUDIT,
     "/durak.v1.AuditService/GetCheckpoint": _AUDIT,
     "/durak.v1.AuditService/GetInclusionProof": _AUDIT,
@@ -74,9 +76,11 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/durak.v1.StandingsService/GetRating": _READ,
     "/durak.v1.StandingsService/GetSeries": _READ,
     "/durak.v1.StandingsService/ListRatings": _READ,
+    "/durak.v1.WalletService/ApproveGrant": _OPERATE,
     "/durak.v1.WalletService/GetBalance": _PLAY,
     "/durak.v1.WalletService/GrantCoins": _OPERATE,
     "/durak.v1.WalletService/ListTransfers": _PLAY,
+    "/durak.v1.WalletService/ProposeGrant": _OPERATE,
     "/grpc.health.v1.Health/Check": _PROBE,
     "/grpc.health.v1.Health/Watch": _PUBLIC,
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": _PUBLIC,

@@ -23,7 +23,8 @@ class Caller:
 
     `subject` is the token's `sub` (the player id), `name` the display name, `roles` the roles that
     this service knows, `expires_at` the end of the token in seconds since the epoch. `credential`
-    is None for callers without a token.
+    is None for callers without a token. `issued_at` is the token's `iat`, 0 if it has none, and
+    `token_id` its `jti`.
     """
 
     subject: str
@@ -31,6 +32,8 @@ class Caller:
     roles: frozenset[str]
     expires_at: float
     credential: Credential | None = field(default=None, compare=False, repr=False)
+    issued_at: float = field(default=0.0, compare=False)
+    token_id: str = field(default="", compare=False)
 
 
 NOBODY = Caller(subject="", name="", roles=frozenset(), expires_at=float("inf"))

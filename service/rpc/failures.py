@@ -13,7 +13,16 @@ from service.rpc.catalogue import CATALOGUE, FLOODS, SERVER_FAULTS, reason_name
 from service.rpc.errors import refused_by
 from service.rpc.status import status_of
 
-Work = Literal["bots", "checkpoints", "clock", "readiness", "standings", "tail", "token_keys"]
+Work = Literal[
+    "bots",
+    "checkpoints",
+    "clock",
+    "readiness",
+    "revocations",
+    "standings",
+    "tail",
+    "token_keys",
+]
 """The kinds of background work, which no call waits for."""
 WORKS: Final[tuple[Work, ...]] = get_args(Work)
 

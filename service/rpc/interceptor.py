@@ -72,7 +72,7 @@ class Interceptor(aio.ServerInterceptor):
         self.streams.end_authenticated()
 
     def end_revoked(self) -> None:
-        """Stop accepting tokens whose key has left the key set, and end their streams."""
+        """Stop accepting tokens that are no longer valid, and end their streams."""
         authenticator = self._environment.authenticator
         authenticator.forget_revoked()
         self.streams.end_revoked(authenticator.vouches_for)

@@ -24,6 +24,7 @@ _RESOURCES: Final[Mapping[ErrorReason.ValueType, tuple[str, str]]] = {
     reasons.ERROR_REASON_PUZZLE_NOT_FOUND: ("durak.v1.Puzzle", "puzzle_id"),
     reasons.ERROR_REASON_CHECKPOINT_NOT_FOUND: ("durak.v1.Checkpoint", "tree_size"),
     reasons.ERROR_REASON_DISPUTE_NOT_FOUND: ("durak.v1.Dispute", "dispute_id"),
+    reasons.ERROR_REASON_GRANT_NOT_FOUND: ("durak.v1.Grant", "grant_id"),
 }
 """Reason → the type of the missing resource, and the metadata key that names it."""
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from domain.administration import GrantCoins
 from durak.v1 import wallet_service_pb2 as api
 from durak.v1 import wallet_service_pb2_grpc as api_grpc
-from durak.v1.administration_pb2 import CoinsGranted
+from durak.v1.administration_pb2 import CoinsGranted, GrantProposed
 from eventstore import EventStore
 from eventstore.ledger.transfers import Balance, Transfer, TransferKind
 from service.administration.log import Actor, AdministrationLog
@@ -83,6 +83,39 @@ class WalletService(api_grpc.WalletServiceServicer):
         await self._administration.grant(actor, GrantCoins(granted, limit_coins))
         balance = await self._ledger.read_balance(request.player_id)
         return api.GrantCoinsResponse(balance=_balance(balance))
+
+    async def ProposeGrant(
+        self, request: api.ProposeGrantRequest, context: Context
+    ) -> api.ProposeGrantResponse:
+        """Record a grant for another operator to approve."""
+        request_id = requests.grant_coins(request, self._config.proposed_grant_coins_max)
+        call = current_call()
+        operator_id = call.caller.subject
+        proposed = GrantProposed(
+            grant_id=str(grant_id(request_id, operator_id)),
+            player_id=request.player_id,
+            coins=request.coins,
+        )
+        await self._open_account(request.player_id)  # the grant adds to the opening balance
+        actor = Actor(operator_id, request_id, call.trace_id, request.reason)
+        seconds = self._config.proposed_grant_seconds
+        record = await self._administration.propose_grant(actor, proposed, seconds)
+        recorded = record.event.grant_proposed
+        return api.ProposeGrantResponse(
+            grant_id=recorded.grant_id, expire_time=recorded.expire_time
+        )
+
+    async def ApproveGrant(
+        self, request: api.ApproveGrantRequest, context: Context
+    ) -> api.ApproveGrantResponse:
+        """Issue the coins of a grant that another operator proposed."""
+        request_id, wanted = requests.approve_grant(request)
+        call = current_call()
+        actor = Actor(call.caller.subject, request_id, call.trace_id, request.reason)
+        record = await self._administration.approve_grant(actor, str(wanted))
+        player_id = record.event.grant_approved.player_id
+        balance = await self._ledger.read_balance(player_id)
+        return api.ApproveGrantResponse(player_id=player_id, balance=_balance(balance))
 
     async def _open_account(self, player_id: str) -> Balance:
         return await self._ledger.open_account(player_id, self._config.opening_balance_coins)

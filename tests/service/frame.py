@@ -24,6 +24,7 @@ from service.rpc.failures import Failures
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.port import channel_options
+from service.rpc.revocations import Revocations
 from service.rpc.status import STATUS_KEY
 from service.rpc.telemetry import Telemetry
 from service.rpc.token_keys import DevelopmentKey
@@ -163,6 +164,7 @@ async def framed(
     interceptor = build_interceptor(
         config,
         keys or key,
+        Revocations(),
         Limits(config),
         Failures(),
         telemetry or Telemetry(None, None),

@@ -30,6 +30,7 @@ from service.config import Config
 from service.matches.servicer import add_to_server
 from service.rpc.failures import Failures
 from service.rpc.limits import Limits
+from service.rpc.revocations import Revocations
 from service.rpc.telemetry import open_telemetry
 from service.rpc.token_keys import DevelopmentKey
 from service.server import build_engine, build_interceptor
@@ -65,7 +66,7 @@ class Replica:
         failures = Failures()
         self.engine = build_engine(store, config, self.limits, failures, now_us)
         self.interceptor = build_interceptor(
-            config, KEY, self.limits, failures, open_telemetry(config)
+            config, KEY, Revocations(), self.limits, failures, open_telemetry(config)
         )
         self.server = aio.server(interceptors=[self.interceptor])
         add_to_server(self.engine.servicer, self.server)

@@ -17,6 +17,7 @@ from service.config import Config
 from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 from service.rpc.port import channel_options
+from service.rpc.revocations import Revocations
 from service.rpc.status import STATUS_KEY
 from service.rpc.telemetry import Telemetry
 from service.rpc.token_keys import DevelopmentKey
@@ -30,7 +31,9 @@ async def public_services(folder: Path, **settings: Any) -> AsyncIterator[aio.Ch
     """A channel to the public services, with the frame of every call."""
     config = Config(data_dir=folder, **settings)
     key, telemetry = DevelopmentKey.in_folder(folder), Telemetry(None, None)
-    interceptor = build_interceptor(config, key, Limits(config), Failures(), telemetry)
+    interceptor = build_interceptor(
+        config, key, Revocations(), Limits(config), Failures(), telemetry
+    )
     server = aio.server(interceptors=[interceptor], options=channel_options(config))
     add_public_services(config, server)
     port = server.add_insecure_port("127.0.0.1:0")

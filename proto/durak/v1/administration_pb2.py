@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x64urak/v1/administration.proto\x12\x08\x64urak.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n\x0c\x43oinsGranted\x12\x10\n\x08grant_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\"K\n\x0bMatchOpened\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x16\n\x0e\x61\x63\x63\x65ss_seconds\x18\x02 \x01(\x05\x12\x12\n\ndispute_id\x18\x03 \x01(\t\"I\n\x12\x43orrectionApproved\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\"\xba\x01\n\x13\x41\x64ministrativeEvent\x12/\n\rcoins_granted\x18\x01 \x01(\x0b\x32\x16.durak.v1.CoinsGrantedH\x00\x12-\n\x0cmatch_opened\x18\x02 \x01(\x0b\x32\x15.durak.v1.MatchOpenedH\x00\x12;\n\x13\x63orrection_approved\x18\x03 \x01(\x0b\x32\x1c.durak.v1.CorrectionApprovedH\x00\x42\x06\n\x04kind\"\xcd\x01\n\x14\x41\x64ministrativeRecord\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12.\n\nevent_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x61\x63tor_id\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\x0c\x12\x10\n\x08trace_id\x18\x05 \x01(\x0c\x12\x0e\n\x06reason\x18\x06 \x01(\t\x12,\n\x05\x65vent\x18\x07 \x01(\x0b\x32\x1d.durak.v1.AdministrativeEvent\"{\n\x1aStoredAdministrativeRecord\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0e\n\x06stored\x18\x02 \x01(\x0c\x12\x0c\n\x04hash\x18\x03 \x01(\x0c\x12.\n\x06record\x18\x04 \x01(\x0b\x32\x1e.durak.v1.AdministrativeRecord*\xb3\x01\n\x12\x41\x64ministrativeKind\x12#\n\x1f\x41\x44MINISTRATIVE_KIND_UNSPECIFIED\x10\x00\x12%\n!ADMINISTRATIVE_KIND_COINS_GRANTED\x10\x01\x12$\n ADMINISTRATIVE_KIND_MATCH_OPENED\x10\x02\x12+\n\'ADMINISTRATIVE_KIND_CORRECTION_APPROVED\x10\x03\x42`\n\x08\x64urak.v1B\x13\x41\x64ministrationProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x64urak/v1/administration.proto\x12\x08\x64urak.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"B\n\x0c\x43oinsGranted\x12\x10\n\x08grant_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\"K\n\x0bMatchOpened\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x16\n\x0e\x61\x63\x63\x65ss_seconds\x18\x02 \x01(\x05\x12\x12\n\ndispute_id\x18\x03 \x01(\t\"I\n\x12\x43orrectionApproved\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\"t\n\rGrantProposed\x12\x10\n\x08grant_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\x12/\n\x0b\x65xpire_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"X\n\rGrantApproved\x12\x10\n\x08grant_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\x12\x13\n\x0bproposer_id\x18\x04 \x01(\t\"+\n\x12SigningKeysChanged\x12\x15\n\rverifier_keys\x18\x01 \x03(\t\"i\n\rTokensRevoked\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x10\n\x08token_id\x18\x02 \x01(\t\x12\x33\n\x0fissued_time_max\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x91\x03\n\x13\x41\x64ministrativeEvent\x12/\n\rcoins_granted\x18\x01 \x01(\x0b\x32\x16.durak.v1.CoinsGrantedH\x00\x12-\n\x0cmatch_opened\x18\x02 \x01(\x0b\x32\x15.durak.v1.MatchOpenedH\x00\x12;\n\x13\x63orrection_approved\x18\x03 \x01(\x0b\x32\x1c.durak.v1.CorrectionApprovedH\x00\x12\x31\n\x0egrant_proposed\x18\x04 \x01(\x0b\x32\x17.durak.v1.GrantProposedH\x00\x12\x31\n\x0egrant_approved\x18\x05 \x01(\x0b\x32\x17.durak.v1.GrantApprovedH\x00\x12<\n\x14signing_keys_changed\x18\x06 \x01(\x0b\x32\x1c.durak.v1.SigningKeysChangedH\x00\x12\x31\n\x0etokens_revoked\x18\x07 \x01(\x0b\x32\x17.durak.v1.TokensRevokedH\x00\x42\x06\n\x04kind\"\xcd\x01\n\x14\x41\x64ministrativeRecord\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12.\n\nevent_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x61\x63tor_id\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\x0c\x12\x10\n\x08trace_id\x18\x05 \x01(\x0c\x12\x0e\n\x06reason\x18\x06 \x01(\t\x12,\n\x05\x65vent\x18\x07 \x01(\x0b\x32\x1d.durak.v1.AdministrativeEvent\"{\n\x1aStoredAdministrativeRecord\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0e\n\x06stored\x18\x02 \x01(\x0c\x12\x0c\n\x04hash\x18\x03 \x01(\x0c\x12.\n\x06record\x18\x04 \x01(\x0b\x32\x1e.durak.v1.AdministrativeRecord*\xd9\x02\n\x12\x41\x64ministrativeKind\x12#\n\x1f\x41\x44MINISTRATIVE_KIND_UNSPECIFIED\x10\x00\x12%\n!ADMINISTRATIVE_KIND_COINS_GRANTED\x10\x01\x12$\n ADMINISTRATIVE_KIND_MATCH_OPENED\x10\x02\x12+\n\'ADMINISTRATIVE_KIND_CORRECTION_APPROVED\x10\x03\x12&\n\"ADMINISTRATIVE_KIND_GRANT_PROPOSED\x10\x04\x12&\n\"ADMINISTRATIVE_KIND_GRANT_APPROVED\x10\x05\x12,\n(ADMINISTRATIVE_KIND_SIGNING_KEYS_CHANGED\x10\x06\x12&\n\"ADMINISTRATIVE_KIND_TOKENS_REVOKED\x10\x07\x42`\n\x08\x64urak.v1B\x13\x41\x64ministrationProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,18 +33,26 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'durak.v1.administration_pb2
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\010durak.v1B\023AdministrationProtoP\001Z\"durak.example/gen/durak/v1;durakv1\242\002\003DRK\252\002\010Durak.V1\272\002\007DurakV1'
-  _globals['_ADMINISTRATIVEKIND']._serialized_start=819
-  _globals['_ADMINISTRATIVEKIND']._serialized_end=998
+  _globals['_ADMINISTRATIVEKIND']._serialized_start=1394
+  _globals['_ADMINISTRATIVEKIND']._serialized_end=1739
   _globals['_COINSGRANTED']._serialized_start=76
   _globals['_COINSGRANTED']._serialized_end=142
   _globals['_MATCHOPENED']._serialized_start=144
   _globals['_MATCHOPENED']._serialized_end=219
   _globals['_CORRECTIONAPPROVED']._serialized_start=221
   _globals['_CORRECTIONAPPROVED']._serialized_end=294
-  _globals['_ADMINISTRATIVEEVENT']._serialized_start=297
-  _globals['_ADMINISTRATIVEEVENT']._serialized_end=483
-  _globals['_ADMINISTRATIVERECORD']._serialized_start=486
-  _globals['_ADMINISTRATIVERECORD']._serialized_end=691
-  _globals['_STOREDADMINISTRATIVERECORD']._serialized_start=693
-  _globals['_STOREDADMINISTRATIVERECORD']._serialized_end=816
+  _globals['_GRANTPROPOSED']._serialized_start=296
+  _globals['_GRANTPROPOSED']._serialized_end=412
+  _globals['_GRANTAPPROVED']._serialized_start=414
+  _globals['_GRANTAPPROVED']._serialized_end=502
+  _globals['_SIGNINGKEYSCHANGED']._serialized_start=504
+  _globals['_SIGNINGKEYSCHANGED']._serialized_end=547
+  _globals['_TOKENSREVOKED']._serialized_start=549
+  _globals['_TOKENSREVOKED']._serialized_end=654
+  _globals['_ADMINISTRATIVEEVENT']._serialized_start=657
+  _globals['_ADMINISTRATIVEEVENT']._serialized_end=1058
+  _globals['_ADMINISTRATIVERECORD']._serialized_start=1061
+  _globals['_ADMINISTRATIVERECORD']._serialized_end=1266
+  _globals['_STOREDADMINISTRATIVERECORD']._serialized_start=1268
+  _globals['_STOREDADMINISTRATIVERECORD']._serialized_end=1391
 # @@protoc_insertion_point(module_scope)

@@ -3,9 +3,11 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
@@ -29,6 +31,10 @@ class _AdministrativeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ad
     ADMINISTRATIVE_KIND_COINS_GRANTED: _AdministrativeKind.ValueType  # 1
     ADMINISTRATIVE_KIND_MATCH_OPENED: _AdministrativeKind.ValueType  # 2
     ADMINISTRATIVE_KIND_CORRECTION_APPROVED: _AdministrativeKind.ValueType  # 3
+    ADMINISTRATIVE_KIND_GRANT_PROPOSED: _AdministrativeKind.ValueType  # 4
+    ADMINISTRATIVE_KIND_GRANT_APPROVED: _AdministrativeKind.ValueType  # 5
+    ADMINISTRATIVE_KIND_SIGNING_KEYS_CHANGED: _AdministrativeKind.ValueType  # 6
+    ADMINISTRATIVE_KIND_TOKENS_REVOKED: _AdministrativeKind.ValueType  # 7
 
 class AdministrativeKind(_AdministrativeKind, metaclass=_AdministrativeKindEnumTypeWrapper):
     """The kind of an administrative event, for filters. The numbers are those of the fields of AdministrativeEvent."""
@@ -38,6 +44,10 @@ ADMINISTRATIVE_KIND_UNSPECIFIED: AdministrativeKind.ValueType  # 0
 ADMINISTRATIVE_KIND_COINS_GRANTED: AdministrativeKind.ValueType  # 1
 ADMINISTRATIVE_KIND_MATCH_OPENED: AdministrativeKind.ValueType  # 2
 ADMINISTRATIVE_KIND_CORRECTION_APPROVED: AdministrativeKind.ValueType  # 3
+ADMINISTRATIVE_KIND_GRANT_PROPOSED: AdministrativeKind.ValueType  # 4
+ADMINISTRATIVE_KIND_GRANT_APPROVED: AdministrativeKind.ValueType  # 5
+ADMINISTRATIVE_KIND_SIGNING_KEYS_CHANGED: AdministrativeKind.ValueType  # 6
+ADMINISTRATIVE_KIND_TOKENS_REVOKED: AdministrativeKind.ValueType  # 7
 Global___AdministrativeKind: _TypeAlias = AdministrativeKind  # noqa: Y015
 
 @_typing.final
@@ -130,6 +140,130 @@ class CorrectionApproved(_message.Message):
 Global___CorrectionApproved: _TypeAlias = CorrectionApproved  # noqa: Y015
 
 @_typing.final
+class GrantProposed(_message.Message):
+    """An operator asked for a grant that another operator must approve. No coins were issued."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GRANT_ID_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    COINS_FIELD_NUMBER: _builtins.int
+    EXPIRE_TIME_FIELD_NUMBER: _builtins.int
+    grant_id: _builtins.str
+    """The grant, a UUID."""
+    player_id: _builtins.str
+    coins: _builtins.int
+    """The coins, at least 1."""
+    @_builtins.property
+    def expire_time(self) -> _timestamp_pb2.Timestamp:
+        """The end of the time for the approval."""
+
+    def __init__(
+        self,
+        *,
+        grant_id: _builtins.str = ...,
+        player_id: _builtins.str = ...,
+        coins: _builtins.int = ...,
+        expire_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expire_time", b"expire_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "expire_time", b"expire_time", "grant_id", b"grant_id", "player_id", b"player_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GrantProposed: _TypeAlias = GrantProposed  # noqa: Y015
+
+@_typing.final
+class GrantApproved(_message.Message):
+    """Another operator approved a proposed grant, and the coins were issued."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GRANT_ID_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    COINS_FIELD_NUMBER: _builtins.int
+    PROPOSER_ID_FIELD_NUMBER: _builtins.int
+    grant_id: _builtins.str
+    """The grant, a UUID: the source of the transfer in the ledger."""
+    player_id: _builtins.str
+    coins: _builtins.int
+    """The coins, at least 1."""
+    proposer_id: _builtins.str
+    """The operator who proposed it."""
+    def __init__(
+        self,
+        *,
+        grant_id: _builtins.str = ...,
+        player_id: _builtins.str = ...,
+        coins: _builtins.int = ...,
+        proposer_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "grant_id", b"grant_id", "player_id", b"player_id", "proposer_id", b"proposer_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GrantApproved: _TypeAlias = GrantApproved  # noqa: Y015
+
+@_typing.final
+class SigningKeysChanged(_message.Message):
+    """The keys that sign checkpoints changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERIFIER_KEYS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def verifier_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """All keys that sign from now on, the newest first, as `durak key public` prints them."""
+
+    def __init__(
+        self,
+        *,
+        verifier_keys: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["verifier_keys", b"verifier_keys"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SigningKeysChanged: _TypeAlias = SigningKeysChanged  # noqa: Y015
+
+@_typing.final
+class TokensRevoked(_message.Message):
+    """An operator ended the sign-in of a player."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    TOKEN_ID_FIELD_NUMBER: _builtins.int
+    ISSUED_TIME_MAX_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """The player: the `sub` of the tokens."""
+    token_id: _builtins.str
+    """The `jti` of the only token that was revoked. Empty: all tokens that were issued up to `issued_time_max`."""
+    @_builtins.property
+    def issued_time_max(self) -> _timestamp_pb2.Timestamp:
+        """The last `iat` of the revoked tokens. A token without `iat` is revoked too. Not set if `token_id` is set."""
+
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        token_id: _builtins.str = ...,
+        issued_time_max: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["issued_time_max", b"issued_time_max"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["issued_time_max", b"issued_time_max", "player_id", b"player_id", "token_id", b"token_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TokensRevoked: _TypeAlias = TokensRevoked  # noqa: Y015
+
+@_typing.final
 class AdministrativeEvent(_message.Message):
     """One act of an operator or an auditor."""
 
@@ -138,24 +272,40 @@ class AdministrativeEvent(_message.Message):
     COINS_GRANTED_FIELD_NUMBER: _builtins.int
     MATCH_OPENED_FIELD_NUMBER: _builtins.int
     CORRECTION_APPROVED_FIELD_NUMBER: _builtins.int
+    GRANT_PROPOSED_FIELD_NUMBER: _builtins.int
+    GRANT_APPROVED_FIELD_NUMBER: _builtins.int
+    SIGNING_KEYS_CHANGED_FIELD_NUMBER: _builtins.int
+    TOKENS_REVOKED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def coins_granted(self) -> Global___CoinsGranted: ...
     @_builtins.property
     def match_opened(self) -> Global___MatchOpened: ...
     @_builtins.property
     def correction_approved(self) -> Global___CorrectionApproved: ...
+    @_builtins.property
+    def grant_proposed(self) -> Global___GrantProposed: ...
+    @_builtins.property
+    def grant_approved(self) -> Global___GrantApproved: ...
+    @_builtins.property
+    def signing_keys_changed(self) -> Global___SigningKeysChanged: ...
+    @_builtins.property
+    def tokens_revoked(self) -> Global___TokensRevoked: ...
     def __init__(
         self,
         *,
         coins_granted: Global___CoinsGranted | None = ...,
         match_opened: Global___MatchOpened | None = ...,
         correction_approved: Global___CorrectionApproved | None = ...,
+        grant_proposed: Global___GrantProposed | None = ...,
+        grant_approved: Global___GrantApproved | None = ...,
+        signing_keys_changed: Global___SigningKeysChanged | None = ...,
+        tokens_revoked: Global___TokensRevoked | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "correction_approved", b"correction_approved", "kind", b"kind", "match_opened", b"match_opened"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "correction_approved", b"correction_approved", "grant_approved", b"grant_approved", "grant_proposed", b"grant_proposed", "kind", b"kind", "match_opened", b"match_opened", "signing_keys_changed", b"signing_keys_changed", "tokens_revoked", b"tokens_revoked"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "correction_approved", b"correction_approved", "kind", b"kind", "match_opened", b"match_opened"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins_granted", b"coins_granted", "correction_approved", b"correction_approved", "grant_approved", b"grant_approved", "grant_proposed", b"grant_proposed", "kind", b"kind", "match_opened", b"match_opened", "signing_keys_changed", b"signing_keys_changed", "tokens_revoked", b"tokens_revoked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["coins_granted", "match_opened", "correction_approved"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["coins_granted", "match_opened", "correction_approved", "grant_proposed", "grant_approved", "signing_keys_changed", "tokens_revoked"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -164,7 +314,8 @@ Global___AdministrativeEvent: _TypeAlias = AdministrativeEvent  # noqa: Y015
 @_typing.final
 class AdministrativeRecord(_message.Message):
     """One record of the administrative log as it is stored and hashed: hash(0) = SHA-256("durak.v1.administration"), and
-    hash(n) = SHA-256(hash(n - 1) || bytes of record n). A record is stored in the same transaction as its effect.
+    hash(n) = SHA-256(hash(n - 1) || bytes of record n). A record is stored in the same transaction as its effect. Each
+    time the signed tree grows, the newest record is a leaf of it (docs/adr/0017-administrative-log.md).
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -179,7 +330,9 @@ class AdministrativeRecord(_message.Message):
     version: _builtins.int
     """The position in the log, from 1 without gaps."""
     actor_id: _builtins.str
-    """The operator or auditor: the `sub` of their token."""
+    """The operator or auditor: the `sub` of their token. Empty for the service itself, which records its first signing
+    keys.
+    """
     request_id: _builtins.bytes
     """The request, as the 16 bytes of its UUID."""
     trace_id: _builtins.bytes

@@ -910,8 +910,11 @@ class LedgerState(_message.Message):
     WRONG_MATCHES_FIELD_NUMBER: _builtins.int
     WRONG_DISPUTES_FIELD_NUMBER: _builtins.int
     WRONG_CORRECTIONS_FIELD_NUMBER: _builtins.int
+    WRONG_ADMINISTRATIVE_VERSIONS_FIELD_NUMBER: _builtins.int
+    WRONG_GRANTS_FIELD_NUMBER: _builtins.int
+    OPERATOR_GRANTS_FIELD_NUMBER: _builtins.int
     ok: _builtins.bool
-    """True: the issued coins are the available and the escrow coins, and nothing is listed below."""
+    """True: the issued coins are the available and the escrow coins, and nothing wrong is listed below."""
     issued_coins: _builtins.int
     """All coins that were ever issued."""
     available_coins: _builtins.int
@@ -932,7 +935,25 @@ class LedgerState(_message.Message):
 
     @_builtins.property
     def wrong_corrections(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Disputes whose transfers are not the corrections of an approved ruling (UUIDs). At most 100."""
+        """Disputes whose transfers are not the corrections of an approved ruling, or whose approval is not on record (UUIDs).
+        At most 100.
+        """
+
+    @_builtins.property
+    def wrong_administrative_versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Records of the administrative log that are not valid, missing, or not those in its leaves of the signed tree. At
+        most 100.
+        """
+
+    @_builtins.property
+    def wrong_grants(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Grants that the ledger and the administrative log do not both have, with the same player, coins and operator; and
+        issues of coins that are neither grants nor opening balances (UUIDs). At most 100.
+        """
+
+    @_builtins.property
+    def operator_grants(self) -> _containers.RepeatedCompositeFieldContainer[Global___OperatorGrants]:
+        """The coins that operators issued, by operator."""
 
     def __init__(
         self,
@@ -945,14 +966,54 @@ class LedgerState(_message.Message):
         wrong_matches: _abc.Iterable[_builtins.str] | None = ...,
         wrong_disputes: _abc.Iterable[_builtins.str] | None = ...,
         wrong_corrections: _abc.Iterable[_builtins.str] | None = ...,
+        wrong_administrative_versions: _abc.Iterable[_builtins.int] | None = ...,
+        wrong_grants: _abc.Iterable[_builtins.str] | None = ...,
+        operator_grants: _abc.Iterable[Global___OperatorGrants] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_coins", b"available_coins", "escrow_coins", b"escrow_coins", "issued_coins", b"issued_coins", "ok", b"ok", "wrong_accounts", b"wrong_accounts", "wrong_corrections", b"wrong_corrections", "wrong_disputes", b"wrong_disputes", "wrong_matches", b"wrong_matches"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["available_coins", b"available_coins", "escrow_coins", b"escrow_coins", "issued_coins", b"issued_coins", "ok", b"ok", "operator_grants", b"operator_grants", "wrong_accounts", b"wrong_accounts", "wrong_administrative_versions", b"wrong_administrative_versions", "wrong_corrections", b"wrong_corrections", "wrong_disputes", b"wrong_disputes", "wrong_grants", b"wrong_grants", "wrong_matches", b"wrong_matches"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LedgerState: _TypeAlias = LedgerState  # noqa: Y015
+
+@_typing.final
+class OperatorGrants(_message.Message):
+    """The grants of one operator. A grant by two operators counts for the one who approved it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OPERATOR_ID_FIELD_NUMBER: _builtins.int
+    GRANTS_FIELD_NUMBER: _builtins.int
+    COINS_FIELD_NUMBER: _builtins.int
+    APPROVED_GRANTS_FIELD_NUMBER: _builtins.int
+    APPROVED_COINS_FIELD_NUMBER: _builtins.int
+    operator_id: _builtins.str
+    grants: _builtins.int
+    """The grants within the operator's own limit."""
+    coins: _builtins.int
+    """Their coins."""
+    approved_grants: _builtins.int
+    """The grants that another operator had proposed."""
+    approved_coins: _builtins.int
+    """Their coins."""
+    def __init__(
+        self,
+        *,
+        operator_id: _builtins.str = ...,
+        grants: _builtins.int = ...,
+        coins: _builtins.int = ...,
+        approved_grants: _builtins.int = ...,
+        approved_coins: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["approved_coins", b"approved_coins", "approved_grants", b"approved_grants", "coins", b"coins", "grants", b"grants", "operator_id", b"operator_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OperatorGrants: _TypeAlias = OperatorGrants  # noqa: Y015
 
 @_typing.final
 class PayoutsSummary(_message.Message):
@@ -1154,22 +1215,26 @@ class GetInclusionProofRequest(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     TREE_SIZE_FIELD_NUMBER: _builtins.int
     DISPUTE_ID_FIELD_NUMBER: _builtins.int
+    ADMINISTRATIVE_LOG_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
-    """The match, a UUID. Empty if `dispute_id` is set."""
+    """The match, a UUID. Set exactly one of `match_id`, `dispute_id` and `administrative_log`."""
     tree_size: _builtins.int
     """The size of the tree. Not set: that of the newest checkpoint."""
     dispute_id: _builtins.str
-    """The dispute, a UUID. Empty if `match_id` is set."""
+    """The dispute, a UUID."""
+    administrative_log: _builtins.bool
+    """True: the administrative log."""
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
         tree_size: _builtins.int | None = ...,
         dispute_id: _builtins.str = ...,
+        administrative_log: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_tree_size", b"_tree_size", "tree_size", b"tree_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tree_size", b"_tree_size", "dispute_id", b"dispute_id", "match_id", b"match_id", "tree_size", b"tree_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_tree_size", b"_tree_size", "administrative_log", b"administrative_log", "dispute_id", b"dispute_id", "match_id", b"match_id", "tree_size", b"tree_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__tree_size: _TypeAlias = _typing.Literal["tree_size"]  # noqa: Y015
     _WhichOneofArgType__tree_size: _TypeAlias = _typing.Literal["_tree_size", b"_tree_size"]  # noqa: Y015
@@ -1188,7 +1253,7 @@ class GetInclusionProofResponse(_message.Message):
     HEAD_HASH_FIELD_NUMBER: _builtins.int
     CHECKPOINT_FIELD_NUMBER: _builtins.int
     last_version: _builtins.int
-    """The last version of the match, or the version of the dispute in its newest leaf in that tree."""
+    """The last version of the match, or the version of another stream in its newest leaf in that tree."""
     head_hash: _builtins.bytes
     """The hash of that version, as in the leaf (32 bytes)."""
     checkpoint: _builtins.str

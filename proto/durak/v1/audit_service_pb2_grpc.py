@@ -147,15 +147,15 @@ class AuditServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetCheckpoint(self, request, context):
-        """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older
-        one. Refused: CHECKPOINT_NOT_FOUND.
+        """Returns a signed checkpoint of the tree of ended matches, disputes and the administrative log, and the proof that it
+        continues an older one. Refused: CHECKPOINT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetInclusionProof(self, request, context):
-        """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
+        """Returns the proof that an ended match, a dispute or the administrative log is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
         MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

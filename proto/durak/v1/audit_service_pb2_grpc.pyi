@@ -45,11 +45,11 @@ class AuditServiceStub:
     ExportMatch: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.ExportMatchRequest, _audit_service_pb2.ExportMatchResponse]
     """Returns one file that proves the match without this service. See docs/transcript-format.md. Refused: as ReadEvents."""
     GetCheckpoint: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.GetCheckpointRequest, _audit_service_pb2.GetCheckpointResponse]
-    """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older
-    one. Refused: CHECKPOINT_NOT_FOUND.
+    """Returns a signed checkpoint of the tree of ended matches, disputes and the administrative log, and the proof that it
+    continues an older one. Refused: CHECKPOINT_NOT_FOUND.
     """
     GetInclusionProof: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.GetInclusionProofRequest, _audit_service_pb2.GetInclusionProofResponse]
-    """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
+    """Returns the proof that an ended match, a dispute or the administrative log is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
     MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
     """
     OpenMatch: _aio.UnaryUnaryMultiCallable[_audit_service_pb2.OpenMatchRequest, _audit_service_pb2.OpenMatchResponse]
@@ -134,8 +134,8 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _audit_service_pb2.GetCheckpointRequest,
         context: _aio.ServicerContext[_audit_service_pb2.GetCheckpointRequest, _abc.Awaitable[_audit_service_pb2.GetCheckpointResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.GetCheckpointResponse]:
-        """Returns a signed checkpoint of the tree of ended matches and disputes, and the proof that it continues an older
-        one. Refused: CHECKPOINT_NOT_FOUND.
+        """Returns a signed checkpoint of the tree of ended matches, disputes and the administrative log, and the proof that it
+        continues an older one. Refused: CHECKPOINT_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -144,7 +144,7 @@ class AuditServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _audit_service_pb2.GetInclusionProofRequest,
         context: _aio.ServicerContext[_audit_service_pb2.GetInclusionProofRequest, _abc.Awaitable[_audit_service_pb2.GetInclusionProofResponse]],
     ) -> _abc.Awaitable[_audit_service_pb2.GetInclusionProofResponse]:
-        """Returns the proof that an ended match, or a dispute, is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
+        """Returns the proof that an ended match, a dispute or the administrative log is in the tree of a checkpoint. Refused: MALFORMED_FIELD,
         MATCH_NOT_FOUND, DISPUTE_NOT_FOUND, CHECKPOINT_NOT_FOUND, NOT_IN_CHECKPOINT.
         """
 

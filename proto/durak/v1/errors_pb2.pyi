@@ -342,11 +342,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_OWN_GRANT: _ErrorReason.ValueType  # 140
     """Acts of operators and auditors.
 
-    Cause: the operator and the player are the same account. Action: leave it to another operator. PERMISSION_DENIED.
+    Cause: the operator is the player who gets the coins, or proposed the grant. Action: leave it to another operator.
+    PERMISSION_DENIED.
     """
     ERROR_REASON_GRANT_LIMIT_REACHED: _ErrorReason.ValueType  # 141
     """Cause: the operator would grant more coins in 24 hours than one operator may. Metadata `limit_coins` and
-    `left_coins`. Action: wait, or grant at most `left_coins`. FAILED_PRECONDITION.
+    `left_coins`. Action: wait, grant at most `left_coins`, or call ProposeGrant. FAILED_PRECONDITION.
     """
     ERROR_REASON_ACCESS_NOT_RECORDED: _ErrorReason.ValueType  # 142
     """Cause: the match runs, no dispute about it is open, and the auditor has recorded no reason, or its time is over.
@@ -355,6 +356,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_CORRECTION_OVER_BANK: _ErrorReason.ValueType  # 143
     """Cause: the corrections of all disputes about the match would move more coins than its bank. Metadata `bank_coins`
     and `left_coins`. Action: correct at most `left_coins`; as an operator, decline. FAILED_PRECONDITION.
+    """
+    ERROR_REASON_GRANT_NOT_FOUND: _ErrorReason.ValueType  # 144
+    """Cause: no operator has proposed this grant. Detail ResourceInfo. Action: look at
+    AuditService.ListAdministrativeEvents. NOT_FOUND.
+    """
+    ERROR_REASON_GRANT_CLOSED: _ErrorReason.ValueType  # 145
+    """Cause: the grant was approved before, or its time is over. Metadata `expire_time`. Action: propose it again if it is
+    still needed. FAILED_PRECONDITION.
     """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
@@ -696,11 +705,12 @@ ask the owner for the link; do not guess. PERMISSION_DENIED.
 ERROR_REASON_OWN_GRANT: ErrorReason.ValueType  # 140
 """Acts of operators and auditors.
 
-Cause: the operator and the player are the same account. Action: leave it to another operator. PERMISSION_DENIED.
+Cause: the operator is the player who gets the coins, or proposed the grant. Action: leave it to another operator.
+PERMISSION_DENIED.
 """
 ERROR_REASON_GRANT_LIMIT_REACHED: ErrorReason.ValueType  # 141
 """Cause: the operator would grant more coins in 24 hours than one operator may. Metadata `limit_coins` and
-`left_coins`. Action: wait, or grant at most `left_coins`. FAILED_PRECONDITION.
+`left_coins`. Action: wait, grant at most `left_coins`, or call ProposeGrant. FAILED_PRECONDITION.
 """
 ERROR_REASON_ACCESS_NOT_RECORDED: ErrorReason.ValueType  # 142
 """Cause: the match runs, no dispute about it is open, and the auditor has recorded no reason, or its time is over.
@@ -709,5 +719,13 @@ Action: call OpenMatch with a reason, or wait for the end of the match. PERMISSI
 ERROR_REASON_CORRECTION_OVER_BANK: ErrorReason.ValueType  # 143
 """Cause: the corrections of all disputes about the match would move more coins than its bank. Metadata `bank_coins`
 and `left_coins`. Action: correct at most `left_coins`; as an operator, decline. FAILED_PRECONDITION.
+"""
+ERROR_REASON_GRANT_NOT_FOUND: ErrorReason.ValueType  # 144
+"""Cause: no operator has proposed this grant. Detail ResourceInfo. Action: look at
+AuditService.ListAdministrativeEvents. NOT_FOUND.
+"""
+ERROR_REASON_GRANT_CLOSED: ErrorReason.ValueType  # 145
+"""Cause: the grant was approved before, or its time is over. Metadata `expire_time`. Action: propose it again if it is
+still needed. FAILED_PRECONDITION.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x64urak/v1/wallet_service.proto\x12\x08\x64urak.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"8\n\x07\x42\x61lance\x12\x17\n\x0f\x61vailable_coins\x18\x01 \x01(\x03\x12\x14\n\x0c\x65scrow_coins\x18\x02 \x01(\x03\"\x13\n\x11GetBalanceRequest\"8\n\x12GetBalanceResponse\x12\"\n\x07\x62\x61lance\x18\x01 \x01(\x0b\x32\x11.durak.v1.Balance\"\xe7\x01\n\x08Transfer\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12$\n\x04kind\x18\x02 \x01(\x0e\x32\x16.durak.v1.TransferKind\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\x12\x1d\n\x15\x61vailable_after_coins\x18\x04 \x01(\x03\x12\x10\n\x08match_id\x18\x05 \x01(\t\x12\x14\n\x07version\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ndispute_id\x18\x08 \x01(\tB\n\n\x08_version\"=\n\x14ListTransfersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"W\n\x15ListTransfersResponse\x12%\n\ttransfers\x18\x01 \x03(\x0b\x32\x12.durak.v1.Transfer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Y\n\x11GrantCoinsRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\x12\x0e\n\x06reason\x18\x04 \x01(\t\"8\n\x12GrantCoinsResponse\x12\"\n\x07\x62\x61lance\x18\x01 \x01(\x0b\x32\x11.durak.v1.Balance*\x89\x02\n\x0cTransferKind\x12\x1d\n\x19TRANSFER_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15TRANSFER_KIND_OPENING\x10\x01\x12\x17\n\x13TRANSFER_KIND_GRANT\x10\x02\x12\x17\n\x13TRANSFER_KIND_STAKE\x10\x03\x12\x18\n\x14TRANSFER_KIND_REFUND\x10\x04\x12\x16\n\x12TRANSFER_KIND_POST\x10\x05\x12\x18\n\x14TRANSFER_KIND_PAYOUT\x10\x06\x12\x1f\n\x1bTRANSFER_KIND_CORRECTION_IN\x10\x07\x12 \n\x1cTRANSFER_KIND_CORRECTION_OUT\x10\x08\x32\xf3\x01\n\rWalletService\x12G\n\nGetBalance\x12\x1b.durak.v1.GetBalanceRequest\x1a\x1c.durak.v1.GetBalanceResponse\x12P\n\rListTransfers\x12\x1e.durak.v1.ListTransfersRequest\x1a\x1f.durak.v1.ListTransfersResponse\x12G\n\nGrantCoins\x12\x1b.durak.v1.GrantCoinsRequest\x1a\x1c.durak.v1.GrantCoinsResponseB_\n\x08\x64urak.v1B\x12WalletServiceProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x64urak/v1/wallet_service.proto\x12\x08\x64urak.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"8\n\x07\x42\x61lance\x12\x17\n\x0f\x61vailable_coins\x18\x01 \x01(\x03\x12\x14\n\x0c\x65scrow_coins\x18\x02 \x01(\x03\"\x13\n\x11GetBalanceRequest\"8\n\x12GetBalanceResponse\x12\"\n\x07\x62\x61lance\x18\x01 \x01(\x0b\x32\x11.durak.v1.Balance\"\xe7\x01\n\x08Transfer\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12$\n\x04kind\x18\x02 \x01(\x0e\x32\x16.durak.v1.TransferKind\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\x12\x1d\n\x15\x61vailable_after_coins\x18\x04 \x01(\x03\x12\x10\n\x08match_id\x18\x05 \x01(\t\x12\x14\n\x07version\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ndispute_id\x18\x08 \x01(\tB\n\n\x08_version\"=\n\x14ListTransfersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"W\n\x15ListTransfersResponse\x12%\n\ttransfers\x18\x01 \x03(\x0b\x32\x12.durak.v1.Transfer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Y\n\x11GrantCoinsRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\x12\x0e\n\x06reason\x18\x04 \x01(\t\"8\n\x12GrantCoinsResponse\x12\"\n\x07\x62\x61lance\x18\x01 \x01(\x0b\x32\x11.durak.v1.Balance\"[\n\x13ProposeGrantRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\r\n\x05\x63oins\x18\x03 \x01(\x03\x12\x0e\n\x06reason\x18\x04 \x01(\t\"Y\n\x14ProposeGrantResponse\x12\x10\n\x08grant_id\x18\x01 \x01(\t\x12/\n\x0b\x65xpire_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"K\n\x13\x41pproveGrantRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08grant_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"M\n\x14\x41pproveGrantResponse\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\"\n\x07\x62\x61lance\x18\x02 \x01(\x0b\x32\x11.durak.v1.Balance*\x89\x02\n\x0cTransferKind\x12\x1d\n\x19TRANSFER_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15TRANSFER_KIND_OPENING\x10\x01\x12\x17\n\x13TRANSFER_KIND_GRANT\x10\x02\x12\x17\n\x13TRANSFER_KIND_STAKE\x10\x03\x12\x18\n\x14TRANSFER_KIND_REFUND\x10\x04\x12\x16\n\x12TRANSFER_KIND_POST\x10\x05\x12\x18\n\x14TRANSFER_KIND_PAYOUT\x10\x06\x12\x1f\n\x1bTRANSFER_KIND_CORRECTION_IN\x10\x07\x12 \n\x1cTRANSFER_KIND_CORRECTION_OUT\x10\x08\x32\x91\x03\n\rWalletService\x12G\n\nGetBalance\x12\x1b.durak.v1.GetBalanceRequest\x1a\x1c.durak.v1.GetBalanceResponse\x12P\n\rListTransfers\x12\x1e.durak.v1.ListTransfersRequest\x1a\x1f.durak.v1.ListTransfersResponse\x12G\n\nGrantCoins\x12\x1b.durak.v1.GrantCoinsRequest\x1a\x1c.durak.v1.GrantCoinsResponse\x12M\n\x0cProposeGrant\x12\x1d.durak.v1.ProposeGrantRequest\x1a\x1e.durak.v1.ProposeGrantResponse\x12M\n\x0c\x41pproveGrant\x12\x1d.durak.v1.ApproveGrantRequest\x1a\x1e.durak.v1.ApproveGrantResponseB_\n\x08\x64urak.v1B\x12WalletServiceProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,8 +33,8 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'durak.v1.wallet_service_pb2
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\010durak.v1B\022WalletServiceProtoP\001Z\"durak.example/gen/durak/v1;durakv1\242\002\003DRK\252\002\010Durak.V1\272\002\007DurakV1'
-  _globals['_TRANSFERKIND']._serialized_start=749
-  _globals['_TRANSFERKIND']._serialized_end=1014
+  _globals['_TRANSFERKIND']._serialized_start=1089
+  _globals['_TRANSFERKIND']._serialized_end=1354
   _globals['_BALANCE']._serialized_start=76
   _globals['_BALANCE']._serialized_end=132
   _globals['_GETBALANCEREQUEST']._serialized_start=134
@@ -51,6 +51,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GRANTCOINSREQUEST']._serialized_end=688
   _globals['_GRANTCOINSRESPONSE']._serialized_start=690
   _globals['_GRANTCOINSRESPONSE']._serialized_end=746
-  _globals['_WALLETSERVICE']._serialized_start=1017
-  _globals['_WALLETSERVICE']._serialized_end=1260
+  _globals['_PROPOSEGRANTREQUEST']._serialized_start=748
+  _globals['_PROPOSEGRANTREQUEST']._serialized_end=839
+  _globals['_PROPOSEGRANTRESPONSE']._serialized_start=841
+  _globals['_PROPOSEGRANTRESPONSE']._serialized_end=930
+  _globals['_APPROVEGRANTREQUEST']._serialized_start=932
+  _globals['_APPROVEGRANTREQUEST']._serialized_end=1007
+  _globals['_APPROVEGRANTRESPONSE']._serialized_start=1009
+  _globals['_APPROVEGRANTRESPONSE']._serialized_end=1086
+  _globals['_WALLETSERVICE']._serialized_start=1357
+  _globals['_WALLETSERVICE']._serialized_end=1758
 # @@protoc_insertion_point(module_scope)

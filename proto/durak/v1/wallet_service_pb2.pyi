@@ -302,3 +302,123 @@ class GrantCoinsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GrantCoinsResponse: _TypeAlias = GrantCoinsResponse  # noqa: Y015
+
+@_typing.final
+class ProposeGrantRequest(_message.Message):
+    """The request of ProposeGrant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    COINS_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """A new UUID."""
+    player_id: _builtins.str
+    """The player, but not the operator."""
+    coins: _builtins.int
+    """The coins to issue, from 1 to a limit that the operator sets."""
+    reason: _builtins.str
+    """Why the player gets coins: 1 to 2000 characters."""
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        player_id: _builtins.str = ...,
+        coins: _builtins.int = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["coins", b"coins", "player_id", b"player_id", "reason", b"reason", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProposeGrantRequest: _TypeAlias = ProposeGrantRequest  # noqa: Y015
+
+@_typing.final
+class ProposeGrantResponse(_message.Message):
+    """The reply of ProposeGrant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GRANT_ID_FIELD_NUMBER: _builtins.int
+    EXPIRE_TIME_FIELD_NUMBER: _builtins.int
+    grant_id: _builtins.str
+    """The grant to approve, a UUID."""
+    @_builtins.property
+    def expire_time(self) -> _timestamp_pb2.Timestamp:
+        """The end of the time for the approval."""
+
+    def __init__(
+        self,
+        *,
+        grant_id: _builtins.str = ...,
+        expire_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expire_time", b"expire_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expire_time", b"expire_time", "grant_id", b"grant_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProposeGrantResponse: _TypeAlias = ProposeGrantResponse  # noqa: Y015
+
+@_typing.final
+class ApproveGrantRequest(_message.Message):
+    """The request of ApproveGrant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    GRANT_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """A new UUID."""
+    grant_id: _builtins.str
+    """The proposed grant, a UUID."""
+    reason: _builtins.str
+    """Why the grant is right: 1 to 2000 characters."""
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        grant_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant_id", b"grant_id", "reason", b"reason", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApproveGrantRequest: _TypeAlias = ApproveGrantRequest  # noqa: Y015
+
+@_typing.final
+class ApproveGrantResponse(_message.Message):
+    """The reply of ApproveGrant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    BALANCE_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """The player who got the coins."""
+    @_builtins.property
+    def balance(self) -> Global___Balance:
+        """The player's balance after the grant."""
+
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        balance: Global___Balance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["balance", b"balance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["balance", b"balance", "player_id", b"player_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApproveGrantResponse: _TypeAlias = ApproveGrantResponse  # noqa: Y015

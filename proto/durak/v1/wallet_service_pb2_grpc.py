@@ -29,7 +29,7 @@ class WalletServiceStub(object):
     """Coins (R12): virtual balances that players stake at tables.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
-    show the caller's own coins. GrantCoins needs the role `operator`.
+    show the caller's own coins. GrantCoins, ProposeGrant and ApproveGrant need the role `operator`.
 
     Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
     giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
@@ -57,13 +57,23 @@ class WalletServiceStub(object):
                 request_serializer=durak_dot_v1_dot_wallet__service__pb2.GrantCoinsRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_wallet__service__pb2.GrantCoinsResponse.FromString,
                 _registered_method=True)
+        self.ProposeGrant = channel.unary_unary(
+                '/durak.v1.WalletService/ProposeGrant',
+                request_serializer=durak_dot_v1_dot_wallet__service__pb2.ProposeGrantRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_wallet__service__pb2.ProposeGrantResponse.FromString,
+                _registered_method=True)
+        self.ApproveGrant = channel.unary_unary(
+                '/durak.v1.WalletService/ApproveGrant',
+                request_serializer=durak_dot_v1_dot_wallet__service__pb2.ApproveGrantRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_wallet__service__pb2.ApproveGrantResponse.FromString,
+                _registered_method=True)
 
 
 class WalletServiceServicer(object):
     """Coins (R12): virtual balances that players stake at tables.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
-    show the caller's own coins. GrantCoins needs the role `operator`.
+    show the caller's own coins. GrantCoins, ProposeGrant and ApproveGrant need the role `operator`.
 
     Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
     giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
@@ -94,6 +104,23 @@ class WalletServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ProposeGrant(self, request, context):
+        """Proposes a grant of more coins than one operator may grant, as an operator. Another operator must approve it in
+        time. Repeat a lost request unchanged. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, OWN_GRANT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApproveGrant(self, request, context):
+        """Approves a grant that another operator proposed, and issues the coins. ListAdministrativeEvents shows the proposals.
+        Repeat a lost request unchanged. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, GRANT_NOT_FOUND, OWN_GRANT,
+        GRANT_CLOSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_WalletServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -112,6 +139,16 @@ def add_WalletServiceServicer_to_server(servicer, server):
                     request_deserializer=durak_dot_v1_dot_wallet__service__pb2.GrantCoinsRequest.FromString,
                     response_serializer=durak_dot_v1_dot_wallet__service__pb2.GrantCoinsResponse.SerializeToString,
             ),
+            'ProposeGrant': grpc.unary_unary_rpc_method_handler(
+                    servicer.ProposeGrant,
+                    request_deserializer=durak_dot_v1_dot_wallet__service__pb2.ProposeGrantRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_wallet__service__pb2.ProposeGrantResponse.SerializeToString,
+            ),
+            'ApproveGrant': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApproveGrant,
+                    request_deserializer=durak_dot_v1_dot_wallet__service__pb2.ApproveGrantRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_wallet__service__pb2.ApproveGrantResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'durak.v1.WalletService', rpc_method_handlers)
@@ -124,7 +161,7 @@ class WalletService(object):
     """Coins (R12): virtual balances that players stake at tables.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
-    show the caller's own coins. GrantCoins needs the role `operator`.
+    show the caller's own coins. GrantCoins, ProposeGrant and ApproveGrant need the role `operator`.
 
     Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
     giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
@@ -202,6 +239,60 @@ class WalletService(object):
             '/durak.v1.WalletService/GrantCoins',
             durak_dot_v1_dot_wallet__service__pb2.GrantCoinsRequest.SerializeToString,
             durak_dot_v1_dot_wallet__service__pb2.GrantCoinsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ProposeGrant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/durak.v1.WalletService/ProposeGrant',
+            durak_dot_v1_dot_wallet__service__pb2.ProposeGrantRequest.SerializeToString,
+            durak_dot_v1_dot_wallet__service__pb2.ProposeGrantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApproveGrant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/durak.v1.WalletService/ApproveGrant',
+            durak_dot_v1_dot_wallet__service__pb2.ApproveGrantRequest.SerializeToString,
+            durak_dot_v1_dot_wallet__service__pb2.ApproveGrantResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -16,7 +16,7 @@ class WalletServiceStub:
     """Coins (R12): virtual balances that players stake at tables.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
-    show the caller's own coins. GrantCoins needs the role `operator`.
+    show the caller's own coins. GrantCoins, ProposeGrant and ApproveGrant need the role `operator`.
 
     Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
     giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
@@ -35,12 +35,21 @@ class WalletServiceStub:
     reply was lost, repeat the request unchanged: it takes effect once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED,
     OWN_GRANT, GRANT_LIMIT_REACHED.
     """
+    ProposeGrant: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ProposeGrantRequest, _wallet_service_pb2.ProposeGrantResponse]
+    """Proposes a grant of more coins than one operator may grant, as an operator. Another operator must approve it in
+    time. Repeat a lost request unchanged. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, OWN_GRANT.
+    """
+    ApproveGrant: _aio.UnaryUnaryMultiCallable[_wallet_service_pb2.ApproveGrantRequest, _wallet_service_pb2.ApproveGrantResponse]
+    """Approves a grant that another operator proposed, and issues the coins. ListAdministrativeEvents shows the proposals.
+    Repeat a lost request unchanged. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, GRANT_NOT_FOUND, OWN_GRANT,
+    GRANT_CLOSED.
+    """
 
 class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
     """Coins (R12): virtual balances that players stake at tables.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. GetBalance and ListTransfers need the role `player` and
-    show the caller's own coins. GrantCoins needs the role `operator`.
+    show the caller's own coins. GrantCoins, ProposeGrant and ApproveGrant need the role `operator`.
 
     Coins move only as the rules say, at the same time as the event that causes it: TakeSeat and Rematch take the stake;
     giving up a seat and the end of a match pay back what the rules give. No call transfers coins between players or out
@@ -74,6 +83,27 @@ class WalletServiceServicer(metaclass=_abc_1.ABCMeta):
         """Issues coins to a player, as an operator, and records it with the reason: see ListAdministrativeEvents. If the
         reply was lost, repeat the request unchanged: it takes effect once. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED,
         OWN_GRANT, GRANT_LIMIT_REACHED.
+        """
+
+    @_abc_1.abstractmethod
+    def ProposeGrant(
+        self,
+        request: _wallet_service_pb2.ProposeGrantRequest,
+        context: _aio.ServicerContext[_wallet_service_pb2.ProposeGrantRequest, _abc.Awaitable[_wallet_service_pb2.ProposeGrantResponse]],
+    ) -> _abc.Awaitable[_wallet_service_pb2.ProposeGrantResponse]:
+        """Proposes a grant of more coins than one operator may grant, as an operator. Another operator must approve it in
+        time. Repeat a lost request unchanged. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, OWN_GRANT.
+        """
+
+    @_abc_1.abstractmethod
+    def ApproveGrant(
+        self,
+        request: _wallet_service_pb2.ApproveGrantRequest,
+        context: _aio.ServicerContext[_wallet_service_pb2.ApproveGrantRequest, _abc.Awaitable[_wallet_service_pb2.ApproveGrantResponse]],
+    ) -> _abc.Awaitable[_wallet_service_pb2.ApproveGrantResponse]:
+        """Approves a grant that another operator proposed, and issues the coins. ListAdministrativeEvents shows the proposals.
+        Repeat a lost request unchanged. Refused: MALFORMED_FIELD, REQUEST_ID_REUSED, GRANT_NOT_FOUND, OWN_GRANT,
+        GRANT_CLOSED.
         """
 
 def add_WalletServiceServicer_to_server(servicer: WalletServiceServicer, server: _aio.Server) -> None: ...

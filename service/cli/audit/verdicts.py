@@ -22,7 +22,7 @@ from service.cli.options import load_config
 from service.config import Config
 from service.judging.judge import AuditPool, Case
 from service.judging.messages import report_message
-from service.render.audit import fault_lines, ledger_lines, report_lines
+from service.render.audit import fault_lines, ledger_lines, operator_lines, report_lines
 
 _TIME: Final = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 
@@ -74,7 +74,7 @@ async def _all(config: Config, processes: int) -> bool:
                         faulty += 1
                         click.echo("\n".join(fault_lines(report_message(match_id, report))))
         ledger = await ledger_state(store, seals)
-    for line in ledger_lines(ledger):
+    for line in (*ledger_lines(ledger), *operator_lines(ledger)):
         click.echo(f"ledger: {line}")
     click.echo(f"{matches} matches audited, {faulty} with faults")
     return ledger.ok and not faulty
@@ -134,7 +134,7 @@ def _print_summary(summary: api.PayoutsSummary) -> None:
         f"staked {summary.staked_coins}, refunded {summary.refunded_coins}, "
         f"paid out {summary.paid_coins}"
     )
-    for line in ledger_lines(summary.ledger):
+    for line in (*ledger_lines(summary.ledger), *operator_lines(summary.ledger)):
         click.echo(f"ledger: {line}")
     if summary.ledger.ok:
         held = (

@@ -56,9 +56,9 @@ def auditor(service: Service) -> Caller:
 
 
 async def in_tree(store: EventStore, count: int) -> None:
-    """Wait until the checkpointer has signed a tree of this size."""
+    """Wait until the checkpointer has signed the record of its keys and `count` other leaves."""
     async with asyncio.timeout(30):
-        while await store.checkpoints.read_head(count) is None:  # noqa: ASYNC110 - no event to wait for
+        while await store.checkpoints.read_head(1 + count) is None:  # noqa: ASYNC110 - no event to wait for
             await asyncio.sleep(0.01)
 
 
@@ -355,7 +355,7 @@ async def test_an_export_is_proven_by_the_file_and_the_key_alone(
     assert found.report is not None
     assert found.report.facts.match_id == played.match_id
     assert found.checkpoint is not None
-    assert found.checkpoint.size == 2
+    assert found.checkpoint.size == 3
 
 
 async def test_a_running_match_is_exported_without_a_proof(
@@ -378,7 +378,7 @@ async def test_any_two_checkpoints_are_consistent(service: Service, auditor: Cal
         await in_tree(service.store, seed + 1)
     key = service.note_key.verifier
     heads = {}
-    for size in range(5):
+    for size in range(1, 6):
         answer = await auditor.GetCheckpoint(api.GetCheckpointRequest(tree_size=size))
         heads[size] = checkpoint.verify_checkpoint(answer.checkpoint, key)
         assert heads[size].size == size
@@ -386,12 +386,12 @@ async def test_any_two_checkpoints_are_consistent(service: Service, auditor: Cal
     for old in heads.values():
         answer = await auditor.GetCheckpoint(api.GetCheckpointRequest(since_tree_size=old.size))
         new = checkpoint.verify_checkpoint(answer.checkpoint, key)
-        assert new == heads[4]
+        assert new == heads[5]
         hashes = list(answer.consistency_hashes)
         assert merkle.verify_consistency(old.size, new.size, hashes, old.root, new.root)
 
     stored = await service.store.read(ids[1])
-    for size in (2, 3, 4):
+    for size in (3, 4, 5):
         proof = await auditor.GetInclusionProof(
             api.GetInclusionProofRequest(match_id=str(ids[1]), tree_size=size)
         )
@@ -410,7 +410,7 @@ async def test_any_two_checkpoints_are_consistent(service: Service, auditor: Cal
         )
     for request in (
         api.GetCheckpointRequest(tree_size=99),
-        api.GetCheckpointRequest(since_tree_size=5),
+        api.GetCheckpointRequest(since_tree_size=6),
     ):
         async with refused(ErrorReason.ERROR_REASON_CHECKPOINT_NOT_FOUND):
             await auditor.GetCheckpoint(request)
@@ -421,13 +421,13 @@ async def test_each_grown_head_of_a_dispute_is_a_leaf(service: Service, auditor:
     await in_tree(service.store, 1)
     dispute, key = StoredDispute(service.store), service.note_key.verifier
     links = []
-    for size, record in ((2, b"opened"), (3, b"ruled")):
+    for count, record in ((2, b"opened"), (3, b"ruled")):
         await dispute.add(record)
-        await in_tree(service.store, size)
+        await in_tree(service.store, count)
         links.append(dispute.link)
     dispute_id = str(dispute.dispute_id)
     newest = api.GetInclusionProofRequest(dispute_id=dispute_id)
-    older = api.GetInclusionProofRequest(dispute_id=dispute_id, tree_size=2)
+    older = api.GetInclusionProofRequest(dispute_id=dispute_id, tree_size=3)
     for version, request in ((1, older), (2, newest)):
         proof = await auditor.GetInclusionProof(request)
         assert (proof.last_version, proof.head_hash) == (version, links[version - 1])

@@ -49,7 +49,11 @@ async def opened(service: Service) -> list[tuple[str, str, str]]:
     """Return who opened which match and why, as it is on record."""
     stored = await service.store.administration.read()
     records = read_chain(stored, FIRST_ADMINISTRATION_HASH, AdministrativeRecord.FromString)
-    return [(one.actor_id, one.event.match_opened.match_id, one.reason) for one in records]
+    return [
+        (one.actor_id, one.event.match_opened.match_id, one.reason)
+        for one in records
+        if one.event.HasField("match_opened")
+    ]
 
 
 async def test_a_running_match_is_closed_until_a_reason_is_on_record(

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
 from domain.transparency import checkpoint, merkle
 from domain.transparency.checkpoint import Checkpoint
+from durak.v1.administration_pb2 import SigningKeysChanged
 from eventstore import EventStore
+from eventstore.administration import ADMINISTRATION_ID
 from eventstore.checkpoints import LeafKind
+from service.administration.log import Actor, AdministrationLog, parse
 from service.checkpoints import proofs, signing_keys
 from service.checkpoints.checkpointer import Checkpointer
 from service.checkpoints.proofs import TreeBrokenError
@@ -55,17 +58,21 @@ async def head_of(store: EventStore, key: NoteKey) -> Checkpoint:
 
 
 async def leaves(store: EventStore, ids: list[UUID]) -> merkle.Tree:
-    """Return the expected tree of these matches, computed from the log."""
-    found = {}
+    """Return the expected tree of the record of the keys and these matches, from the logs."""
+    [keys] = await store.administration.read()
+    first = merkle.stream_leaf(
+        merkle.ADMINISTRATION_LEAF, ADMINISTRATION_ID.bytes, keys.version, keys.hash
+    )
+    found = {0: first}
     for match_id in ids:
-        leaf = await store.checkpoints.read_leaf(LeafKind.MATCH, match_id, len(ids))
+        leaf = await store.checkpoints.read_leaf(LeafKind.MATCH, match_id, 1 + len(ids))
         assert leaf is not None
         stored = await store.read(match_id)
         found[leaf.leaf_index] = merkle.stream_leaf(
             merkle.MATCH_LEAF, match_id.bytes, len(stored), stored[-1].hash
         )
-    assert sorted(found) == list(range(len(ids)))
-    return merkle.Tree(merkle.leaf_hash(found[index]) for index in range(len(ids)))
+    assert sorted(found) == list(range(1 + len(ids)))
+    return merkle.Tree(merkle.leaf_hash(found[index]) for index in range(1 + len(ids)))
 
 
 async def test_ended_matches_are_in_the_signed_tree_and_others_not(
@@ -73,8 +80,7 @@ async def test_ended_matches_are_in_the_signed_tree_and_others_not(
 ) -> None:
     checkpointer = Checkpointer(store, config)
     await checkpointer.work()
-    empty = await head_of(store, key)
-    assert empty == (NAME, 0, merkle.EMPTY_ROOT)
+    assert (await head_of(store, key)).size == 1  # the record of the keys
 
     ids = [await store_random(store, seed) for seed in range(8)]  # more than two batches
     running = await store_match(store, random_match(50), commands=2)
@@ -82,12 +88,12 @@ async def test_ended_matches_are_in_the_signed_tree_and_others_not(
 
     head = await head_of(store, key)
     tree_of_log = await leaves(store, ids)
-    assert head == (NAME, 8, merkle.root(8, tree_of_log.node))
-    assert await store.checkpoints.read_leaf(LeafKind.MATCH, running, 8) is None
+    assert head == (NAME, 9, merkle.root(9, tree_of_log.node))
+    assert await store.checkpoints.read_leaf(LeafKind.MATCH, running, 9) is None
     nodes = store.checkpoints.read_nodes
-    for index in range(8):
-        proof = await proofs.inclusion_proof(index, 8, nodes)
-        assert merkle.verify_inclusion(tree_of_log.node(0, index), index, 8, proof, head.root)
+    for index in range(9):
+        proof = await proofs.inclusion_proof(index, 9, nodes)
+        assert merkle.verify_inclusion(tree_of_log.node(0, index), index, 9, proof, head.root)
 
 
 async def test_any_two_heads_are_consistent(
@@ -99,9 +105,9 @@ async def test_any_two_heads_are_consistent(
         await checkpointer.work()
         heads.append(await head_of(store, key))
         await store_random(store, seed)
-    assert [head.size for head in heads] == list(range(7))
+    assert [head.size for head in heads] == list(range(1, 8))
     for old in heads:
-        for new in heads[old.size :]:
+        for new in heads[old.size - 1 :]:
             proof = await proofs.consistency_proof(old.size, new.size, store.checkpoints.read_nodes)
             args = (old.size, new.size, proof, old.root, new.root)
             assert merkle.verify_consistency(*args)
@@ -138,13 +144,44 @@ async def test_a_key_is_rotated_while_the_service_runs(
     await store_random(store, 1)
     await checkpointer.work()
     newer = signing_keys.rotate(config.note_key_file)
+    await record_keys(store, newer, key)
     await checkpointer.work()
     assert await head_of(store, key) == await head_of(store, newer)
     assert [one.line() for one in signing_keys.retire(config.note_key_file)] == [key.line()]
+    await record_keys(store, newer)
     await checkpointer.work()
-    assert (await head_of(store, newer)).size == 1
+    assert (await head_of(store, newer)).size == 4  # a match and three records of keys
     with pytest.raises(checkpoint.NoteError):
         await head_of(store, key)
+
+
+async def record_keys(store: EventStore, *keys: NoteKey) -> None:
+    actor = Actor("root", uuid4().bytes, bytes(16), "the yearly rotation")
+    changed = SigningKeysChanged(verifier_keys=[str(one.verifier) for one in keys])
+    await AdministrationLog(store, conflict_retries_max=9).change_signing_keys(actor, changed)
+
+
+async def test_nothing_is_signed_with_keys_whose_change_is_not_on_record(
+    store: EventStore, config: Config, key: NoteKey
+) -> None:
+    checkpointer = Checkpointer(store, config)
+    await checkpointer.work()
+    before = await store.checkpoints.read_latest_head()
+    [first] = map(parse, await store.administration.read())
+    assert (first.actor_id, first.reason) == ("", "the first keys of this log")
+    assert list(first.event.signing_keys_changed.verifier_keys) == [str(key.verifier)]
+    newer = signing_keys.rotate(config.note_key_file)
+    await store_random(store, 1)
+    for _ in range(2):
+        with pytest.raises(NoteKeyError, match="durak key record"):
+            await checkpointer.work()
+    assert await store.checkpoints.read_latest_head() == before
+    await record_keys(store, key, newer)  # another order
+    with pytest.raises(NoteKeyError):
+        await checkpointer.work()
+    await record_keys(store, newer, key)
+    await checkpointer.work()
+    assert (await head_of(store, newer)).size == 3  # the first keys, the match, the newest keys
 
 
 async def test_two_replicas_take_turns(
@@ -155,14 +192,14 @@ async def test_two_replicas_take_turns(
         running = [asyncio.create_task(worker.run()) for worker in workers]
         ids = [await store_random(store, seed) for seed in range(12)]
         async with asyncio.timeout(30):
-            while await store.checkpoints.read_size() < 12:  # noqa: ASYNC110 - the database sends no events
+            while await store.checkpoints.read_size() < 13:  # noqa: ASYNC110 - the database sends no events
                 await asyncio.sleep(0.01)
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
     await Checkpointer(store, config).work()
     head = await head_of(store, key)
-    assert head.root == merkle.root(12, (await leaves(store, ids)).node)
+    assert head.root == merkle.root(13, (await leaves(store, ids)).node)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +215,7 @@ async def test_a_tree_that_was_rewritten_is_neither_signed_nor_published(
     store: EventStore, database: Database, config: Config, rewriting: str
 ) -> None:
     checkpointer = Checkpointer(store, config)
-    for seed in range(3):
+    for seed in range(2):
         await store_random(store, seed)
     await checkpointer.work()
     before = published(config)

@@ -21,6 +21,7 @@ from durak.v1.errors_pb2 import ErrorReason
 from service.rpc.authentication import Authenticator
 from service.rpc.call import Caller
 from service.rpc.errors import Refused
+from service.rpc.revocations import Revocations
 from service.rpc.token_keys import KeySet, parse_key_set
 from tests.service.tokens import (
     AUDIENCE,
@@ -55,7 +56,7 @@ def rsa_key() -> rsa.RSAPrivateKey:
 
 def authenticator_for(keys: KeySet, **options: Any) -> Authenticator:
     settings = {"issuer": ISSUER, "audience": AUDIENCE, "leeway_seconds": 5, "cache_size": 100}
-    return Authenticator(keys, **{**settings, **options})
+    return Authenticator(keys, Revocations(), **{**settings, **options})
 
 
 @pytest.fixture

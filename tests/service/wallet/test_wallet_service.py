@@ -217,6 +217,8 @@ def test_R12_1_only_the_grant_names_another_player() -> None:
         "GetBalance": set(),
         "ListTransfers": {"page_size", "page_token"},
         "GrantCoins": {"request_id", "player_id", "coins", "reason"},
+        "ProposeGrant": {"request_id", "player_id", "coins", "reason"},
+        "ApproveGrant": {"request_id", "grant_id", "reason"},
     }
 
 

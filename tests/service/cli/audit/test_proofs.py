@@ -86,12 +86,12 @@ def test_a_checkpoint_continues_an_older_one_unless_the_tree_is_rewritten(
     printed = terminal.durak("audit", "checkpoint")
     assert printed.returncode == 0, printed.stderr
     old.write_text(printed.stdout)
-    assert old.read_text().splitlines()[:2] == [NAME, "3"]
+    assert old.read_text().splitlines()[:2] == [NAME, "4"]
     sign(terminal, 4, 5)
     check = ("audit", "checkpoint", "--since", str(old), "--key", str(key))
     done = terminal.durak(*check)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[:2] == [NAME, "5"]
+    assert done.stdout.splitlines()[:2] == [NAME, "6"]
 
     other = signing_keys.NoteKey.generate(NAME).verifier
     assert terminal.durak(*check[:-1], str(other)).returncode == 1
@@ -100,7 +100,7 @@ def test_a_checkpoint_continues_an_older_one_unless_the_tree_is_rewritten(
         execute(
             terminal.database.owner_dsn,
             "ALTER TABLE tree_nodes DISABLE TRIGGER USER",
-            "UPDATE tree_nodes SET hash = sha256(hash) WHERE level = 0 AND node_index = 2",
+            "UPDATE tree_nodes SET hash = sha256(hash) WHERE level = 1 AND node_index = 2",
         )
     )
     done = terminal.durak(*check)

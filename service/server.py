@@ -83,6 +83,7 @@ from service.rpc.failures import Failures
 from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
+from service.rpc.log_writer import lost_lines
 from service.rpc.port import channel_options, listen
 from service.rpc.revocations import Revocations
 from service.rpc.telemetry import Telemetry, open_telemetry
@@ -239,6 +240,7 @@ def _observe(
     counters = engine.matches.context.counters
     for name in counters.__slots__:
         telemetry.counter(f"durak.{name}", partial(getattr, counters, name))
+    telemetry.counter("durak.log_lines_lost", lost_lines)
     telemetry.gauge("durak.matches.live", lambda: len(engine.matches), "Matches held in memory.")
     telemetry.gauge("durak.ready", lambda: health.is_ready, "1 while the service takes calls.")
     telemetry.gauge(

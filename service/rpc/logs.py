@@ -12,6 +12,7 @@ import structlog
 
 from service.config import Config
 from service.rpc.call import current_call
+from service.rpc.log_writer import LogWriter
 
 
 def configure_logging(config: Config) -> None:
@@ -44,7 +45,7 @@ def configure_logging(config: Config) -> None:
         foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = LogWriter(sys.stderr.fileno())
     handler.setFormatter(formatter)
     handler.addFilter(_shows_no_metadata)
     # Level `debug` is only for this service: libraries would hide its lines.

@@ -17,6 +17,8 @@ from service.rpc.authentication import SUBJECT
 from service.rpc.errors import Refused
 from service.text.localisation import LANGUAGES
 
+FAULTS_MAX = 20
+"""The faulty fields that a refusal names. Clients and proxies limit the size of trailers."""
 PAGE_SIZE_DEFAULT = 20
 PAGE_SIZE_MAX = 100
 PAGE_TOKEN_CHARS_MAX = 512
@@ -62,18 +64,22 @@ class Target(NamedTuple):
 class Faults:
     """Collects the faulty fields of one request."""
 
-    __slots__ = ("_found", "_prefix")
+    __slots__ = ("_found", "_omitted", "_prefix")
 
     def __init__(self, prefix: str = "") -> None:
         """Start without faults. `prefix` begins every path, as in `play.`."""
         self._prefix = prefix
         self._found: list[FieldFault] | None = None
+        self._omitted = 0
 
     def add(self, path: str, description: str) -> None:
-        """Note a faulty field."""
+        """Note a faulty field. Beyond FAULTS_MAX only the number of faults is noted."""
         if self._found is None:
             self._found = []
-        self._found.append(FieldFault(self._prefix + path, description))
+        if len(self._found) == FAULTS_MAX:
+            self._omitted += 1
+        else:
+            self._found.append(FieldFault(self._prefix + path, description))
 
     def uuid(self, path: str, text: str) -> bytes:
         """Return the 16 bytes of a UUID, written as 8-4-4-4-12 hexadecimal digits in any case."""
@@ -156,8 +162,13 @@ class Faults:
 
     def check(self) -> None:
         """Raise Refused MALFORMED_FIELD if there is a fault."""
-        if self._found is not None:
-            raise Refused(Refusal(reasons.ERROR_REASON_MALFORMED_FIELD, fields=tuple(self._found)))
+        if self._found is None:
+            return
+        if self._omitted:
+            last = self._found.pop()
+            more = f"{last.description}; {self._omitted} more faults are left out"
+            self._found.append(FieldFault(last.path, more))
+        raise Refused(Refusal(reasons.ERROR_REASON_MALFORMED_FIELD, fields=tuple(self._found)))
 
 
 def check_move(faults: Faults, move: Move) -> None:

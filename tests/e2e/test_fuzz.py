@@ -44,6 +44,8 @@ UNARY = sorted(
     name for name, one in METHODS.items() if not (one.client_streaming or one.server_streaming)
 )
 LIMIT_BYTES = 64 * 1024
+STATUS_BYTES_MAX = 6_000
+"""Several common limits on trailers are 8 KiB."""
 ANSWER_S = 10.0
 
 OPENING = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL, transfer=True)
@@ -252,6 +254,7 @@ class Fuzzed:
         self.judge_status(status)
 
     def judge_status(self, status: Status) -> None:
+        assert status.ByteSize() < STATUS_BYTES_MAX, status
         assert status.code not in {
             grpc.StatusCode.OK.value[0],
             grpc.StatusCode.UNKNOWN.value[0],

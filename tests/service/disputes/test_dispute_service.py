@@ -358,6 +358,19 @@ async def test_one_of_many_parallel_rulings_succeeds(court: Court) -> None:
     assert (await court.get(court.loser, dispute)).dispute == ruled[0]
 
 
+async def test_O19_the_details_of_a_refusal_are_short_however_many_faults_there_are(
+    court: Court,
+) -> None:
+    dispute = await court.open(payout=api.PayoutComplaint())
+    wrong = [api.Correction() for _ in range(1_000)]
+    with pytest.raises(aio.AioRpcError) as caught:
+        await court.rule(dispute, ruling=api.RULING_UPHELD, corrections=wrong)
+    assert reason_of(caught.value) == REASON.ERROR_REASON_MALFORMED_FIELD
+    trailers = caught.value.trailing_metadata() or ()
+    assert sum(len(key) + len(value) for key, value in trailers) < 6_000
+    assert (await court.get(court.auditor, dispute)).dispute.status == OPEN
+
+
 async def test_a_ruling_on_another_version_is_stale(court: Court) -> None:
     dispute = await court.open()
     async with refused(REASON.ERROR_REASON_STALE_VERSION):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
@@ -40,7 +40,10 @@ SELECT stream_id, version, record, hash FROM events
 WHERE (stream_id, version) > ($1, $2) ORDER BY stream_id, version LIMIT $3
 """
 _HEAD = "SELECT version, head_hash FROM streams WHERE stream_id = $1"
-_DUE = "SELECT stream_id, version, due_at FROM streams WHERE due_at <= $1 ORDER BY due_at LIMIT $2"
+_DUE = """
+SELECT stream_id, version, due_at FROM streams
+WHERE due_at <= $1 AND stream_id <> ALL ($3) ORDER BY due_at LIMIT $2
+"""
 _RESCHEDULE = "UPDATE streams SET due_at = $3 WHERE stream_id = $1 AND version = $2"
 _VERSION_MAX = 2**31 - 1
 
@@ -158,12 +161,16 @@ class EventStore:
         if current is not None:
             yield current, records
 
-    async def read_due(self, now: datetime, limit: int) -> list[DueStream]:
+    async def read_due(
+        self, now: datetime, limit: int, without: Collection[UUID] = ()
+    ) -> list[DueStream]:
         """Return streams whose deadline has passed, the longest overdue first.
 
-        Every replica gets the same streams. The version guard decides which one acts.
+        Every replica gets the same streams, except for those `without` which it asks. The version
+        guard decides which one acts.
         """
-        return [DueStream(*row) for row in await self._reads.fetch(_DUE, now, limit)]
+        rows = await self._reads.fetch(_DUE, now, limit, list(without))
+        return [DueStream(*row) for row in rows]
 
     async def reschedule(self, stream_id: UUID, version: int, due_at: datetime | None) -> bool:
         """Set the deadline of a stream, if the stream is still at this version.

@@ -22,8 +22,9 @@ from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
 from service.workers.pool import WorkerPool
 
-_RESTART_SECONDS: Final = 1.0
-"""Pause before a failed loop starts again."""
+RESTART_SECONDS_MIN: Final = 1.0
+RESTART_SECONDS_MAX: Final = 30.0
+"""The pause before a failed loop starts again doubles up to this. Work for longer resets it."""
 CHECK_SECONDS_MIN: Final = 2.0
 """Time that a check of the database gets at least, which includes a new connection."""
 OBSERVATIONS_MIN: Final = 2
@@ -51,12 +52,19 @@ async def background(
 async def _supervise(
     loop: Callable[[], Coroutine[None, None, None]], work: Work, failures: Failures
 ) -> None:
+    pause_seconds = RESTART_SECONDS_MIN
+    clock = asyncio.get_running_loop().time
     while True:
+        started = clock()
         try:
             await loop()
         except Exception as error:  # noqa: BLE001 - reported, and the loop must go on
             failures.report(work, error)
-        await asyncio.sleep(_RESTART_SECONDS)
+            failures.note_stopped(work)
+        if clock() - started > RESTART_SECONDS_MAX:
+            pause_seconds = RESTART_SECONDS_MIN
+        await asyncio.sleep(pause_seconds)
+        pause_seconds = min(2 * pause_seconds, RESTART_SECONDS_MAX)
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from domain.match.fold import CorruptLogError, fold
 from eventstore import EventStore, LobbyRow, first_hash
 from service.config import Config
 from service.matches.lobby import lobby_row
+from service.rpc.failures import Failures
 from service.standings.scorekeeper import Scorekeeper
 from service.stored_records import read_records
 
@@ -49,5 +50,5 @@ async def rebuild(store: EventStore, config: Config) -> Rebuilt:
             rows = []
     await store.lobby.put_rows(rows)
     await store.standings.clear()
-    counted = await Scorekeeper(store, config).count(datetime.now(UTC), wait=True)
+    counted = await Scorekeeper(store, config, Failures()).count(datetime.now(UTC), wait=True)
     return Rebuilt(matches, counted, corrupt)

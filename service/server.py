@@ -189,7 +189,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         )
         await revocation_feed.load()
         server = aio.server(interceptors=[interceptor], options=channel_options(config))
-        _add_services(server, store, config, engine)
+        _add_services(server, store, config, engine, failures)
         _add_health_and_reflection(server, health)
         port = listen(server, config)
         checkpointer = await _checkpointer(store, config)
@@ -201,7 +201,7 @@ async def running(config: Config) -> AsyncIterator[Running]:
         stack.push_async_callback(drain, server, interceptor, health, config.drain_seconds_max)
         await stack.enter_async_context(background(checkpointer.run, "checkpoints", failures))
         await stack.enter_async_context(background(revocation_feed.run, "revocations", failures))
-        scorekeeper = Scorekeeper(store, config)
+        scorekeeper = Scorekeeper(store, config, failures)
         await stack.enter_async_context(background(scorekeeper.run, "standings", failures))
         interval_seconds = config.readiness_interval_seconds
         await stack.enter_async_context(
@@ -214,12 +214,14 @@ async def running(config: Config) -> AsyncIterator[Running]:
         yield Running(config, f"{config.listen_host}:{port}", key)
 
 
-def _add_services(server: aio.Server, store: EventStore, config: Config, engine: Engine) -> None:
+def _add_services(
+    server: aio.Server, store: EventStore, config: Config, engine: Engine, failures: Failures
+) -> None:
     add_match_service(engine.servicer, server)
     add_AdministrationServiceServicer_to_server(AdministrationService(store, config), server)
     audits = AuditService(store, config)
     add_AuditServiceServicer_to_server(audits, server)
-    add_DisputeServiceServicer_to_server(DisputeService(store, config), server)
+    add_DisputeServiceServicer_to_server(DisputeService(store, config, failures), server)
     add_WalletServiceServicer_to_server(WalletService(store, config), server)
     standings = StandingsService(store.standings, engine.matches, config)
     add_StandingsServiceServicer_to_server(standings, server)

@@ -28,7 +28,8 @@ Result = TypeVar("Result")
 
 _UNCOUNTED = """
 SELECT match_id, ended_at, summary FROM matches
-WHERE ended_at <= $1 AND NOT counted ORDER BY ended_at, match_id LIMIT $2
+WHERE ended_at <= $1 AND NOT counted AND match_id <> ALL ($3)
+ORDER BY ended_at, match_id LIMIT $2
 """
 _ROLL_BACK = """
 WITH later AS (
@@ -144,15 +145,22 @@ class StandingsUpdate:
     def __init__(self, connection: PooledConnection) -> None:
         self._connection = connection
 
-    async def take_uncounted(self, until: datetime, limit: int) -> list[UncountedMatch]:
+    async def take_uncounted(
+        self,
+        until: datetime,
+        limit: int,
+        is_readable: Callable[[UncountedMatch], bool] = lambda _: True,
+        without: Collection[UUID] = (),
+    ) -> list[UncountedMatch]:
         """Return the next matches to count, in order, of those that ended by `until`.
 
-        If the first of them belongs before counted matches, the standings are first rolled back to
-        before it.
+        Matches that are not readable, and those `without` which it asks, are passed over: the list
+        can be empty although there are more. If the first match belongs before counted matches, the
+        standings are first rolled back to before it.
         """
-        uncounted = await self._find_uncounted(until, limit)
+        uncounted = await self._find_uncounted(until, limit, without, is_readable)
         if uncounted and await self._roll_back(uncounted[0]):
-            uncounted = await self._find_uncounted(until, limit)
+            uncounted = await self._find_uncounted(until, limit, without, is_readable)
         return uncounted
 
     async def read_ratings(self, players: Collection[str]) -> dict[str, PlayerNumbers]:
@@ -172,9 +180,15 @@ class StandingsUpdate:
             await self._connection.execute(_PUT_RATINGS, *_columns(ratings))
         await self._connection.execute(_MARK_COUNTED, [match.match_id for match in matches])
 
-    async def _find_uncounted(self, until: datetime, limit: int) -> list[UncountedMatch]:
-        rows = await self._connection.fetch(_UNCOUNTED, until, limit)
-        return [UncountedMatch(*row) for row in rows]
+    async def _find_uncounted(
+        self,
+        until: datetime,
+        limit: int,
+        without: Collection[UUID],
+        is_readable: Callable[[UncountedMatch], bool],
+    ) -> list[UncountedMatch]:
+        rows = await self._connection.fetch(_UNCOUNTED, until, limit, list(without))
+        return [match for row in rows if is_readable(match := UncountedMatch(*row))]
 
     async def _roll_back(self, first: UncountedMatch) -> bool:
         """Remove the results from a match on. Return whether there were any."""

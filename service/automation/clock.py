@@ -8,6 +8,7 @@ the same moment: the version guard accepts one of them, and the others then find
 
 import asyncio
 from functools import partial
+from uuid import UUID
 
 from domain.match.commands import CLOCK, TimeOut
 from domain.match.fold import Match
@@ -16,6 +17,9 @@ from service.matches.changes import Change
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch
 from service.matches.live_matches import LiveMatches
+from service.rpc.catalogue import SERVER_FAULTS
+from service.rpc.errors import refused_by
+from service.rpc.set_aside import SetAside
 from service.times import MICROSECONDS, to_datetime
 
 
@@ -28,6 +32,8 @@ class Clock:
         self._context = matches.context
         self.timers: dict[bytes, asyncio.TimerHandle] = {}
         """The timers of live matches, by match id. None rings later than its deadline."""
+        self.set_aside: SetAside[bytes] = SetAside("clock", self._context.failures)
+        """Matches whose log cannot be folded. Their clocks stand still, those of others do not."""
         self._bots = bots
         self._is_closed = False
 
@@ -43,7 +49,9 @@ class Clock:
         config = self._context.config
         grace_us = round(config.deadline_scan_grace_seconds * MICROSECONDS)
         due = await self._context.store.read_due(
-            to_datetime(self._context.now_us() - grace_us), config.deadline_scan_batch_matches
+            to_datetime(self._context.now_us() - grace_us),
+            config.deadline_scan_batch_matches,
+            [UUID(bytes=match_id) for match_id in self.set_aside.list_waiting()],
         )
         await asyncio.gather(*(self.wake(found.stream_id.bytes) for found in due))
         return len(due)
@@ -55,7 +63,12 @@ class Clock:
                 await live.submit(partial(self._wake, live))
                 self._bots.wake(live.match)
         except Exception as error:  # noqa: BLE001 - one match must not stop the clocks of others
-            self._context.failures.report("clock", error, match_id=match_id.hex())
+            if refused_by(error).refusal.reason in SERVER_FAULTS:
+                self.set_aside.add(match_id, error)
+            else:
+                self._context.failures.report("clock", error, match_id=match_id.hex())
+        else:
+            self.set_aside.remove(match_id)
 
     async def _wake(self, live: LiveMatch) -> None:
         await live.catch_up()

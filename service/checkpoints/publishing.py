@@ -55,7 +55,10 @@ class Folder:
 
     def _read(self) -> str | None:
         path = self._path / PUBLISHED
-        return path.read_text("utf-8") if path.exists() else None
+        try:
+            return path.read_text("utf-8") if path.exists() else None
+        except UnicodeDecodeError as error:
+            raise OSError(f"the published checkpoint {path} is not UTF-8: {error}") from error
 
     def _write(self, head: SignedHead) -> None:
         self._path.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,8 @@ import asyncio
 from typing import Final
 from uuid import UUID
 
+from google.protobuf.message import DecodeError
+
 from domain import dispute as disputes
 from domain.dispute import Dispute
 from durak.v1 import dispute_service_pb2 as api
@@ -11,7 +13,7 @@ from durak.v1 import dispute_service_pb2_grpc as api_grpc
 from durak.v1 import errors_pb2 as reasons
 from eventstore import EventStore, PageKey
 from eventstore.checkpoints import LeafKind
-from eventstore.disputes import DisputeQuota
+from eventstore.disputes import DisputeQuota, ListedDispute
 from service.checkpoints.seals import Seals
 from service.config import Config
 from service.disputes import requests
@@ -23,7 +25,9 @@ from service.judging.access import OpenMatches
 from service.judging.judge import Case
 from service.rpc.call import Caller, Context, current_call
 from service.rpc.errors import Refused, refuse
+from service.rpc.failures import Failures
 from service.rpc.page_tokens import seal_time, unseal_time
+from service.rpc.set_aside import SetAside
 from service.times import system_now_us
 
 _UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PENDING)
@@ -32,9 +36,10 @@ _UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PEND
 class DisputeService(api_grpc.DisputeServiceServicer):
     """The servicer. The interceptor turns its exceptions into statuses."""
 
-    def __init__(self, store: EventStore, config: Config) -> None:
+    def __init__(self, store: EventStore, config: Config, failures: Failures) -> None:
         """Serve the disputes of this store."""
         self._store = store
+        self._set_aside: SetAside[UUID] = SetAside("lists", failures)
         self._config = config
         self._seals = Seals(store.checkpoints, config.note_key_file)
         self._open_matches = OpenMatches(store, config)
@@ -99,7 +104,7 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         page, has_more = rows[:size], len(rows) > size
         last = PageKey(page[-1].opened_at, page[-1].dispute_id) if has_more else None
         return api.ListDisputesResponse(
-            disputes=[api.Dispute.FromString(row.summary) for row in page],
+            disputes=[one for row in page if (one := self._read_summary(row)) is not None],
             next_page_token="" if last is None else seal_time(last, filters),
         )
 
@@ -121,6 +126,14 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         decided = api.CorrectionDecided(decision=request.decision, reason=request.reason)
         dispute = await self._decide(target, disputes.DecideCorrection(decided))
         return api.DecideCorrectionResponse(dispute=dispute)
+
+    def _read_summary(self, row: ListedDispute) -> api.Dispute | None:
+        """Return the summary of a dispute, or None, reported once, if it is no message."""
+        try:
+            return api.Dispute.FromString(row.summary)
+        except DecodeError as error:
+            self._set_aside.add(row.dispute_id, error)
+            return None
 
     async def _decide(self, target: Target, command: disputes.Command) -> api.Dispute:
         """Perform a command on a dispute that exists. Raises Refused."""

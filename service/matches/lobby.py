@@ -1,6 +1,9 @@
 """The lobby: the row that lists show of each match, and pages of these rows."""
 
 from typing import Final
+from uuid import UUID
+
+from google.protobuf.message import DecodeError
 
 from domain.match.fold import Match
 from domain.match.view import match_summary
@@ -12,6 +15,7 @@ from eventstore import EventStore, LobbyRow, PageKey
 from eventstore.read_models.lobby import ListedMatch
 from service.matches import requests
 from service.rpc.page_tokens import seal_time, unseal_time
+from service.rpc.set_aside import SetAside
 from service.times import to_datetime
 
 _LISTED: Final = frozenset({"table_opened", "seat_taken", "seat_vacated", "dealt", "finished"})
@@ -50,9 +54,14 @@ def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
 
 
 async def list_matches(
-    store: EventStore, request: api.ListMatchesRequest, caller_id: str
+    store: EventStore,
+    request: api.ListMatchesRequest,
+    caller_id: str,
+    set_aside: SetAside[UUID],
 ) -> api.ListMatchesResponse:
     """Return a page of matches that the caller may find, newest first.
+
+    Rows that are no messages are left out, and set aside so that each is reported once.
 
     Raises Refused MALFORMED_FIELD.
     """
@@ -72,8 +81,8 @@ async def list_matches(
         has_more = False
         for at, row in enumerate(rows[:size], start=1):
             after = _place(row)
-            summary = api.MatchSummary.FromString(row.summary)
-            if _may_find(summary, caller_id):
+            summary = _read_summary(row, set_aside)
+            if summary is not None and _may_find(summary, caller_id):
                 matches.append(summary)
             has_more = len(rows) > at
             if len(matches) == size:
@@ -82,6 +91,17 @@ async def list_matches(
             break
     next_page_token = seal_time(after, filters) if has_more and after is not None else ""
     return api.ListMatchesResponse(matches=matches, next_page_token=next_page_token)
+
+
+def _read_summary(row: ListedMatch, set_aside: SetAside[UUID]) -> api.MatchSummary | None:
+    try:
+        summary = api.MatchSummary.FromString(row.summary)
+    except DecodeError as error:
+        set_aside.add(row.match_id, error)
+        return None
+    if set_aside:
+        set_aside.remove(row.match_id)
+    return summary
 
 
 def _may_find(summary: api.MatchSummary, caller_id: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import grpc
 from grpc import aio
@@ -20,6 +21,7 @@ from service.matches.watch import Watch
 from service.rpc.call import Context, current_call
 from service.rpc.failures import Failures
 from service.rpc.limits import Limits
+from service.rpc.set_aside import SetAside
 
 
 class MatchService(api_grpc.MatchServiceServicer):
@@ -39,6 +41,7 @@ class MatchService(api_grpc.MatchServiceServicer):
         self._reviews = reviews
         self._limits = limits
         self._failures = failures
+        self._set_aside: SetAside[UUID] = SetAside("lists", failures)
 
     async def OpenTable(
         self, request: api.OpenTableRequest, context: Context
@@ -114,7 +117,7 @@ class MatchService(api_grpc.MatchServiceServicer):
     ) -> api.ListMatchesResponse:
         """Return a page of matches, newest first."""
         caller_id = current_call().caller.subject
-        return await list_matches(self._matches.context.store, request, caller_id)
+        return await list_matches(self._matches.context.store, request, caller_id, self._set_aside)
 
     async def ReviewMatch(
         self, request: api.ReviewMatchRequest, context: Context

@@ -1,5 +1,6 @@
 """Failures of calls and of background work: reported to the operator, and answered to callers."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple, get_args
@@ -17,6 +18,7 @@ Work = Literal[
     "bots",
     "checkpoints",
     "clock",
+    "lists",
     "readiness",
     "revocations",
     "standings",
@@ -25,6 +27,9 @@ Work = Literal[
 ]
 """The kinds of background work, which no call waits for."""
 WORKS: Final[tuple[Work, ...]] = get_args(Work)
+
+WORKING_SECONDS: Final = 90.0
+"""A loop that has not stopped for this time works again. It is longer than every pause."""
 
 _log = structlog.get_logger(__name__)
 
@@ -36,6 +41,13 @@ class Answer(NamedTuple):
     reason: str
 
 
+class _Spell(NamedTuple):
+    """The first and the last time that a loop stopped, without a long time of work between."""
+
+    first: float
+    last: float
+
+
 class Failures:
     """Reports failures to the operator: a log line and a count for each.
 
@@ -45,6 +57,8 @@ class Failures:
     def __init__(self) -> None:
         self._calls = {reason_name(reason): 0 for reason in CATALOGUE}
         self._work: dict[str, int] = dict.fromkeys(WORKS, 0)
+        self._set_aside: dict[str, int] = dict.fromkeys(WORKS, 0)
+        self._spells: dict[str, _Spell] = {}
 
     @property
     def calls(self) -> Mapping[str, int]:
@@ -55,6 +69,28 @@ class Failures:
     def work(self) -> Mapping[str, int]:
         """The number of server faults in background work by its kind. Every kind is there."""
         return self._work
+
+    @property
+    def set_aside(self) -> Mapping[str, int]:
+        """The number of rows and files that background work has set aside, by its kind."""
+        return self._set_aside
+
+    @property
+    def failing_seconds(self) -> Mapping[str, int]:
+        """For how long each background loop has been failing. 0: it works."""
+        now = time.monotonic()
+        return {work: _failing_seconds(self._spells.get(work), now) for work in WORKS}
+
+    def note_set_aside(self, work: Work, count: int) -> None:
+        """Report how many rows or files are set aside now."""
+        self._set_aside[work] = count
+
+    def note_stopped(self, work: Work) -> None:
+        """Note that a background loop has stopped with an exception. It starts again soon."""
+        now = time.monotonic()
+        spell = self._spells.get(work)
+        is_new = spell is None or now - spell.last > WORKING_SECONDS
+        self._spells[work] = _Spell(now if spell is None or is_new else spell.first, now)
 
     def answer(self, error: Exception, call: Call) -> Answer:
         """Return the answer to a call that raised `error`. Logs and counts it."""
@@ -78,6 +114,12 @@ class Failures:
             _log.error("work failed", work=work, exc_info=error, **facts)
         else:
             _log.warning("work delayed", work=work, error=repr(error), **facts)
+
+
+def _failing_seconds(spell: _Spell | None, now: float) -> int:
+    if spell is None or now - spell.last > WORKING_SECONDS:
+        return 0
+    return int(now - spell.first)
 
 
 def _log_failed_call(error: Exception, refusal: Refusal, call: Call) -> None:

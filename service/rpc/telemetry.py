@@ -137,6 +137,17 @@ class Telemetry:
             [lambda _: _by(failures.work, "work")],
             description="Server faults in background work.",
         )
+        self._meter.create_observable_gauge(
+            "durak.work.set_aside",
+            [lambda _: _by(failures.set_aside, "work")],
+            description="Rows and files that background work cannot handle.",
+        )
+        self._meter.create_observable_gauge(
+            "durak.work.failing",
+            [lambda _: _by(failures.failing_seconds, "work")],
+            unit="s",
+            description="For how long a background loop has been failing.",
+        )
 
     def gauge(self, name: str, read: Callable[[], int], description: str) -> None:
         """Report a number that goes up and down. It is read whenever metrics are sent."""

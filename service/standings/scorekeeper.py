@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from google.protobuf.message import DecodeError
+
 from domain.rating import (
     Rating,
     RatingSettings,
@@ -29,6 +31,8 @@ from eventstore.read_models.standings import (
     UncountedMatch,
 )
 from service.config import Config
+from service.rpc.failures import Failures
+from service.rpc.set_aside import SetAside
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,8 +40,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Scorekeeper:
     """The projection: it counts every ended match once, about two seconds after its end."""
 
-    def __init__(self, store: EventStore, config: Config) -> None:
+    def __init__(self, store: EventStore, config: Config, failures: Failures) -> None:
         """Count the matches of this store with the rating settings of `config`."""
+        self.set_aside: SetAside[UUID] = SetAside("standings", failures)
+        """Matches with a summary that is no message. They are counted once it is repaired."""
         self._store = store
         self._config = config
         self._numbers = numbers_of(config)
@@ -64,9 +70,15 @@ class Scorekeeper:
         return total
 
     async def _count_some(self, update: StandingsUpdate, until: datetime) -> int:
-        ended = await update.take_uncounted(until, self._config.standings_batch_matches)
+        aside = len(self.set_aside)
+        ended = await update.take_uncounted(
+            until,
+            self._config.standings_batch_matches,
+            self._is_readable,
+            self.set_aside.list_waiting(),
+        )
         if not ended:
-            return 0
+            return max(0, len(self.set_aside) - aside)  # there can be more after those set aside
         matches = [MatchSummary.FromString(match.summary) for match in ended]
         players = {seat.player_id for match in matches for seat in match.seats if seat.player_id}
         numbers = await update.read_ratings(players)
@@ -83,6 +95,16 @@ class Scorekeeper:
                 seats.append(_leaver_seat(when, match, ratings[leaver]))
         await update.add(ended, seats)
         return len(ended)
+
+    def _is_readable(self, match: UncountedMatch) -> bool:
+        """Return whether the summary of a match is a message. If not, set the match aside."""
+        try:
+            MatchSummary.FromString(match.summary)
+        except DecodeError as error:
+            self.set_aside.add(match.match_id, error)
+            return False
+        self.set_aside.remove(match.match_id)
+        return True
 
 
 def numbers_of(config: Config) -> RatingSettings:

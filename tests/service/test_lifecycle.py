@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from eventstore.errors import StoreUnavailable
-from service.lifecycle import background
+from service.lifecycle import RESTART_SECONDS_MIN, background
 from service.rpc.failures import Failures
 
 DEADLINE_S = 20.0
@@ -43,3 +43,24 @@ async def test_a_loop_that_fails_is_reported_and_starts_again(
     assert stopped.is_set()
     assert [line["log_level"] for line in lines] == [level]
     assert failures.work["standings"] == count
+
+
+async def test_the_pause_before_a_new_start_grows_and_the_time_of_failing_is_reported() -> None:
+    failures = Failures()
+    starts: list[float] = []
+    enough = asyncio.Event()
+    clock = asyncio.get_running_loop().time
+
+    async def loop() -> None:
+        starts.append(clock())
+        if len(starts) == 3:
+            enough.set()
+        raise ValueError("a bug")
+
+    with capture_logs():
+        async with background(loop, "standings", failures), asyncio.timeout(DEADLINE_S):
+            await enough.wait()
+    assert starts[1] - starts[0] >= RESTART_SECONDS_MIN
+    assert starts[2] - starts[1] >= 2 * RESTART_SECONDS_MIN
+    assert failures.failing_seconds["standings"] >= 2
+    assert failures.failing_seconds["clock"] == 0

@@ -17,6 +17,7 @@ from eventstore import EventStore
 from eventstore.read_models.standings import PlayerNumbers, SeriesSeat
 from service.config import Config
 from service.rebuild import rebuild
+from service.rpc.failures import Failures
 from service.standings.scorekeeper import Scorekeeper
 from tests.conftest import Database, execute
 from tests.eventstore.support import until
@@ -51,7 +52,9 @@ async def read_models(database: Database) -> dict[str, list[tuple[object, ...]]]
 
 
 async def count(store: EventStore, config: Config | None = None) -> int:
-    return await Scorekeeper(store, config or Config()).count(datetime.now(UTC) + timedelta(days=9))
+    return await Scorekeeper(store, config or Config(), Failures()).count(
+        datetime.now(UTC) + timedelta(days=9)
+    )
 
 
 async def leave(player: Player, match_id: str) -> None:
@@ -234,7 +237,9 @@ async def test_two_services_count_each_match_once(playing: Playing) -> None:
     replica = await playing.replica()
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     config = Config(standings_interval_seconds=0.01, standings_settle_seconds=0)
-    keepers = [asyncio.create_task(Scorekeeper(replica.store, config).run()) for _ in range(2)]
+    keepers = [
+        asyncio.create_task(Scorekeeper(replica.store, config, Failures()).run()) for _ in range(2)
+    ]
 
     async def is_counted(matches: int) -> bool:
         rating = await replica.store.standings.read_rating("ann")

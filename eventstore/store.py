@@ -109,6 +109,11 @@ class EventStore:
         """
         await self._coins.check(check_writable)
 
+    async def read_time(self) -> datetime:
+        """Return the time of the database's clock. Raises StoreError."""
+        [row] = await self._reads.fetch("SELECT clock_timestamp() AS now")
+        return row["now"]  # type: ignore[no-any-return]
+
     async def append(self, append: Append, coins: Sequence[CoinMove] = ()) -> Head:
         """Store the records of one command durably, all or none, and return the new head.
 

@@ -131,6 +131,9 @@ class Config(BaseSettings):
     # Readiness and shutdown.
     readiness_interval_seconds: Seconds = 2.0
     """Interval of the readiness check of the database."""
+    clock_offset_seconds_max: Seconds = 2.0
+    """Accepted difference between the clocks of this replica and the database. Beyond it the
+    replica uses the database's time."""
     drain_seconds_max: Seconds = 10.0
     """Time that running commands get to finish when the service stops."""
     session_grace_seconds: Seconds = 2.0

@@ -20,6 +20,8 @@ from service.matches.live_matches import LiveMatches
 from service.rpc.failures import Failures, Work
 from service.rpc.health import Health
 from service.rpc.interceptor import Interceptor
+from service.shared_clock import SharedClock
+from service.times import to_us
 from service.workers.pool import WorkerPool
 
 RESTART_SECONDS_MIN: Final = 1.0
@@ -98,24 +100,29 @@ async def readiness(
     health: Health,
     interval_seconds: float,
     failures: Failures,
+    clock: SharedClock,
 ) -> AsyncIterator[None]:
     """Report during the block whether a command could be stored. Asks the database every interval.
 
     Starts an embedded Postgres that has died again, as nothing else does.
     """
     health.set_ready(True)  # the store was opened just now
-    watch = partial(_watch_database, store, postgres, health, interval_seconds)
+    watch = partial(_watch_database, store, postgres, health, interval_seconds, clock)
     async with background(watch, "readiness", failures):
         yield
 
 
 async def _watch_database(
-    store: EventStore, postgres: EmbeddedPostgres | None, health: Health, interval_seconds: float
+    store: EventStore,
+    postgres: EmbeddedPostgres | None,
+    health: Health,
+    interval_seconds: float,
+    clock: SharedClock,
 ) -> None:
     verdict = Verdict()
     while True:
         await asyncio.sleep(interval_seconds)
-        reason = await _reason_not_ready(store, max(interval_seconds, CHECK_SECONDS_MIN))
+        reason = await _reason_not_ready(store, clock, max(interval_seconds, CHECK_SECONDS_MIN))
         if verdict.note(is_good=not reason):
             health.set_ready(verdict.is_good)
             if verdict.is_good:
@@ -126,16 +133,24 @@ async def _watch_database(
                 await _restart(postgres)
 
 
-async def _reason_not_ready(store: EventStore, timeout_seconds: float) -> str:
+async def _reason_not_ready(store: EventStore, clock: SharedClock, timeout_seconds: float) -> str:
     """Return why a command could not be stored now, or an empty text."""
     try:
         async with asyncio.timeout(timeout_seconds):
             await store.check_writable()
+            await compare_clocks(store, clock)
     except TimeoutError:
         return "the database does not answer in time"
     except StoreError as error:
         return str(error)
     return ""
+
+
+async def compare_clocks(store: EventStore, clock: SharedClock) -> None:
+    """Let the clock of this replica follow that of the database if it must. Raises StoreError."""
+    asked = clock.elapsed_seconds()
+    database_us = to_us(await store.read_time())
+    clock.compare(database_us, asked, clock.elapsed_seconds())
 
 
 class Verdict:

@@ -59,6 +59,7 @@ from service.config import Config
 from service.disputes.servicer import DisputeService
 from service.lifecycle import (
     background,
+    compare_clocks,
     drain,
     matches_running,
     readiness,
@@ -90,6 +91,7 @@ from service.rpc.telemetry import Telemetry, open_telemetry
 from service.rpc.token_keys import DevelopmentKey, KeySet
 from service.rules.rule_sheets import RuleSheets
 from service.rules.servicer import RulesService
+from service.shared_clock import SharedClock
 from service.standings.scorekeeper import Scorekeeper
 from service.standings.servicer import StandingsService
 from service.times import Now, system_now_us
@@ -147,7 +149,7 @@ def build_engine(
     config: Config,
     limits: Limits,
     failures: Failures,
-    now_us: Now = system_now_us,
+    now_us: Now,
 ) -> Engine:
     """Build the engine of a process. Call it in a running event loop."""
     quota = TableQuota(store, config.caller_tables_max)
@@ -167,8 +169,8 @@ def build_engine(
 
 
 @asynccontextmanager
-async def running(config: Config) -> AsyncIterator[Running]:
-    """Run a service that takes calls during the block.
+async def running(config: Config, own_us: Now = system_now_us) -> AsyncIterator[Running]:
+    """Run a service that takes calls during the block. `own_us` is the clock of the machine.
 
     Raises StartError, KeySetError, StoreError, or EmbeddedPostgresError.
     """
@@ -180,7 +182,9 @@ async def running(config: Config) -> AsyncIterator[Running]:
         store = await stack.enter_async_context(await EventStore.open(dsn))
         limits = Limits(config)
         failures = Failures()
-        engine = build_engine(store, config, limits, failures)
+        clock = SharedClock(config.clock_offset_seconds_max, own_us)
+        await compare_clocks(store, clock)
+        engine = build_engine(store, config, limits, failures, clock.now_us)
         health = Health(SERVICES)
         revocations = Revocations()
         interceptor = build_interceptor(config, keys, revocations, limits, failures, telemetry)
@@ -189,23 +193,23 @@ async def running(config: Config) -> AsyncIterator[Running]:
         )
         await revocation_feed.load()
         server = aio.server(interceptors=[interceptor], options=channel_options(config))
-        _add_services(server, store, config, engine, failures)
+        _add_services(server, store, config, engine, failures, clock.now_us)
         _add_health_and_reflection(server, health)
         port = listen(server, config)
         checkpointer = await _checkpointer(store, config)
         telemetry.observe(limits, failures)
-        _observe(telemetry, engine, checkpointer, health)
+        _observe(telemetry, engine, checkpointer, health, clock)
 
         await stack.enter_async_context(engine.running())
         await server.start()
         stack.push_async_callback(drain, server, interceptor, health, config.drain_seconds_max)
         await stack.enter_async_context(background(checkpointer.run, "checkpoints", failures))
         await stack.enter_async_context(background(revocation_feed.run, "revocations", failures))
-        scorekeeper = Scorekeeper(store, config, failures)
+        scorekeeper = Scorekeeper(store, config, failures, clock.now_us)
         await stack.enter_async_context(background(scorekeeper.run, "standings", failures))
         interval_seconds = config.readiness_interval_seconds
         await stack.enter_async_context(
-            readiness(store, postgres, health, interval_seconds, failures)
+            readiness(store, postgres, health, interval_seconds, failures, clock)
         )
         if isinstance(keys, KeySet):
             keys.listeners.append(interceptor.end_revoked)
@@ -215,14 +219,21 @@ async def running(config: Config) -> AsyncIterator[Running]:
 
 
 def _add_services(
-    server: aio.Server, store: EventStore, config: Config, engine: Engine, failures: Failures
+    server: aio.Server,
+    store: EventStore,
+    config: Config,
+    engine: Engine,
+    failures: Failures,
+    now_us: Now,
 ) -> None:
     add_match_service(engine.servicer, server)
-    add_AdministrationServiceServicer_to_server(AdministrationService(store, config), server)
-    audits = AuditService(store, config)
+    add_AdministrationServiceServicer_to_server(
+        AdministrationService(store, config, now_us), server
+    )
+    audits = AuditService(store, config, now_us)
     add_AuditServiceServicer_to_server(audits, server)
-    add_DisputeServiceServicer_to_server(DisputeService(store, config, failures), server)
-    add_WalletServiceServicer_to_server(WalletService(store, config), server)
+    add_DisputeServiceServicer_to_server(DisputeService(store, config, failures, now_us), server)
+    add_WalletServiceServicer_to_server(WalletService(store, config, now_us), server)
     standings = StandingsService(store.standings, engine.matches, config)
     add_StandingsServiceServicer_to_server(standings, server)
     add_public_services(config, server)
@@ -236,13 +247,22 @@ def _add_health_and_reflection(server: aio.Server, health: Health) -> None:
 
 
 def _observe(
-    telemetry: Telemetry, engine: Engine, checkpointer: Checkpointer, health: Health
+    telemetry: Telemetry,
+    engine: Engine,
+    checkpointer: Checkpointer,
+    health: Health,
+    clock: SharedClock,
 ) -> None:
     """Report the numbers that the parts of the service count anyway."""
     counters = engine.matches.context.counters
     for name in counters.__slots__:
         telemetry.counter(f"durak.{name}", partial(getattr, counters, name))
     telemetry.counter("durak.log_lines_lost", lost_lines)
+    telemetry.gauge(
+        "durak.clock_offset",
+        lambda: clock.offset_us // 1_000,
+        "Milliseconds by which the clock of the replica is ahead of the database's.",
+    )
     telemetry.gauge("durak.matches.live", lambda: len(engine.matches), "Matches held in memory.")
     telemetry.gauge("durak.ready", lambda: health.is_ready, "1 while the service takes calls.")
     telemetry.gauge(

@@ -22,3 +22,8 @@ def system_now_us() -> int:
 def to_datetime(time_us: int) -> datetime:
     """Return a time in microseconds since the epoch as the store takes it."""
     return EPOCH + timedelta(microseconds=time_us)
+
+
+def to_us(time: datetime) -> int:
+    """Return a time in microseconds since the epoch. The opposite of `to_datetime`."""
+    return (time - EPOCH) // timedelta(microseconds=1)

@@ -8,14 +8,15 @@ from service.administration import requests
 from service.administration.log import Actor, AdministrationLog
 from service.config import Config
 from service.rpc.call import Context, current_call
+from service.times import Now
 
 
 class AdministrationService(api_grpc.AdministrationServiceServicer):
     """The servicer. The interceptor turns its exceptions into statuses."""
 
-    def __init__(self, store: EventStore, config: Config) -> None:
+    def __init__(self, store: EventStore, config: Config, now_us: Now) -> None:
         """Record the acts in the administrative log of this store."""
-        self._administration = AdministrationLog(store, config.conflict_retries_max)
+        self._administration = AdministrationLog(store, config.conflict_retries_max, now_us)
 
     async def RevokeTokens(
         self, request: api.RevokeTokensRequest, context: Context

@@ -31,6 +31,7 @@ from service.judging.messages import folded_state, record_message, report_messag
 from service.rpc.call import Context, current_call
 from service.rpc.errors import Refused, refuse
 from service.rpc.page_tokens import seal_number, unseal_number
+from service.times import Now
 
 Proof = TypeVar("Proof")
 
@@ -38,12 +39,12 @@ Proof = TypeVar("Proof")
 class AuditService(api_grpc.AuditServiceServicer):
     """The servicer. The interceptor turns its exceptions into statuses."""
 
-    def __init__(self, store: EventStore, config: Config) -> None:
+    def __init__(self, store: EventStore, config: Config, now_us: Now) -> None:
         """Serve the matches of this store."""
         self._rules = flag_rules(config)
         self._store = store
         self._seals = Seals(store.checkpoints, config.note_key_file)
-        self._open_matches = OpenMatches(store, config)
+        self._open_matches = OpenMatches(store, config, now_us)
         self._processes = config.audit_processes
         self._is_verifying = False
 

@@ -28,7 +28,7 @@ from service.rpc.errors import Refused, refuse
 from service.rpc.failures import Failures
 from service.rpc.page_tokens import seal_time, unseal_time
 from service.rpc.set_aside import SetAside
-from service.times import system_now_us
+from service.times import Now
 
 _UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PENDING)
 
@@ -36,14 +36,15 @@ _UNDECIDED: Final = (api.DISPUTE_STATUS_OPEN, api.DISPUTE_STATUS_CORRECTION_PEND
 class DisputeService(api_grpc.DisputeServiceServicer):
     """The servicer. The interceptor turns its exceptions into statuses."""
 
-    def __init__(self, store: EventStore, config: Config, failures: Failures) -> None:
+    def __init__(self, store: EventStore, config: Config, failures: Failures, now_us: Now) -> None:
         """Serve the disputes of this store."""
         self._store = store
+        self._now_us = now_us
         self._set_aside: SetAside[UUID] = SetAside("lists", failures)
         self._config = config
         self._seals = Seals(store.checkpoints, config.note_key_file)
-        self._open_matches = OpenMatches(store, config)
-        self._streams = DisputeStreams(store, config.conflict_retries_max, system_now_us)
+        self._open_matches = OpenMatches(store, config, now_us)
+        self._streams = DisputeStreams(store, config.conflict_retries_max, now_us)
 
     async def OpenDispute(
         self, request: api.OpenDisputeRequest, context: Context
@@ -57,7 +58,7 @@ class DisputeService(api_grpc.DisputeServiceServicer):
         else:
             opened.version = request.version
         target = Target(UUID(bytes=dispute_id(request_id, call.caller.subject)), request_id)
-        command = disputes.OpenDispute(opened, system_now_us(), self._config.dispute_window_seconds)
+        command = disputes.OpenDispute(opened, self._now_us(), self._config.dispute_window_seconds)
         quota = DisputeQuota(_UNDECIDED, self._config.open_disputes_max)
         dispute = await self._streams.perform(target, match_id, command, call, quota)
         return api.OpenDisputeResponse(dispute=dispute)

@@ -18,6 +18,7 @@ from service.config import Config
 from service.judging.records import readable_records
 from service.rpc.call import Call
 from service.rpc.errors import Refused, refuse
+from service.times import Now
 
 _UNDECIDED: Final = (DISPUTE_STATUS_OPEN, DISPUTE_STATUS_CORRECTION_PENDING)
 _PAGE_RECORDS: Final = 32
@@ -49,10 +50,10 @@ async def is_running(store: EventStore, match_id: UUID) -> bool:
 class OpenMatches:
     """The matches that auditors may see open now."""
 
-    def __init__(self, store: EventStore, config: Config) -> None:
+    def __init__(self, store: EventStore, config: Config, now_us: Now) -> None:
         """Record accesses in the administrative log of this store."""
         self._store = store
-        self._log = AdministrationLog(store, config.conflict_retries_max)
+        self._log = AdministrationLog(store, config.conflict_retries_max, now_us)
         self._access_seconds = config.match_access_seconds
 
     async def check(self, match_id: UUID, call: Call) -> None:

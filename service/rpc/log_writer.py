@@ -1,7 +1,7 @@
 """Writes log lines to standard error from a thread of its own.
 
-A pipe that nobody reads blocks whoever writes to it. The event loop must not wait for it, so lines
-wait here, up to a limit, and further lines are lost and counted.
+A pipe that nobody reads blocks the thread that writes to it. This must not be the event loop. So
+lines wait here, up to a limit, and further lines are lost and counted.
 """
 
 import logging

@@ -33,6 +33,7 @@ from eventstore.read_models.standings import (
 from service.config import Config
 from service.rpc.failures import Failures
 from service.rpc.set_aside import SetAside
+from service.times import Now, system_now_us, to_datetime
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -40,19 +41,22 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Scorekeeper:
     """The projection: it counts every ended match once, about two seconds after its end."""
 
-    def __init__(self, store: EventStore, config: Config, failures: Failures) -> None:
+    def __init__(
+        self, store: EventStore, config: Config, failures: Failures, now_us: Now = system_now_us
+    ) -> None:
         """Count the matches of this store with the rating settings of `config`."""
         self.set_aside: SetAside[UUID] = SetAside("standings", failures)
         """Matches with a summary that is no message. They are counted once it is repaired."""
         self._store = store
         self._config = config
+        self._now_us = now_us
         self._numbers = numbers_of(config)
 
     async def run(self) -> None:
         """Count until cancelled. Raises StoreError."""
         settle = timedelta(seconds=self._config.standings_settle_seconds)
         while True:
-            await self.count(datetime.now(UTC) - settle)
+            await self.count(to_datetime(self._now_us()) - settle)
             await asyncio.sleep(self._config.standings_interval_seconds)
 
     async def count(self, until: datetime, *, wait: bool = False) -> int:

@@ -15,6 +15,7 @@ from service.administration.log import Actor, AdministrationLog
 from service.config import Config
 from service.rpc.call import Context, current_call
 from service.rpc.page_tokens import seal_number, unseal_number
+from service.times import Now
 from service.wallet import requests
 
 _KINDS: Final = MappingProxyType(
@@ -33,10 +34,10 @@ _CORRECTIONS: Final = frozenset({TransferKind.CORRECTION_IN, TransferKind.CORREC
 class WalletService(api_grpc.WalletServiceServicer):
     """The servicer. The interceptor turns its exceptions into a status."""
 
-    def __init__(self, store: EventStore, config: Config) -> None:
+    def __init__(self, store: EventStore, config: Config, now_us: Now) -> None:
         """Serve the ledger of this store."""
         self._ledger = store.ledger
-        self._administration = AdministrationLog(store, config.conflict_retries_max)
+        self._administration = AdministrationLog(store, config.conflict_retries_max, now_us)
         self._config = config
 
     async def GetBalance(

@@ -31,6 +31,7 @@ from service.rpc.call import Call, Caller
 from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 from service.server import Engine, build_engine
+from service.times import system_now_us
 
 TABLES, MATCHES = 64, 5
 ROUNDS = 5
@@ -49,7 +50,7 @@ async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
     await migrate(postgres.owner_dsn())
     config = Config(opening_balance_coins=1_000_000, opening_free_matches_min=0)
     async with await EventStore.open(postgres.app_dsn()) as store:
-        engine = build_engine(store, config, Limits(config), Failures())
+        engine = build_engine(store, config, Limits(config), Failures(), system_now_us)
         async with engine.running():
             await _round(engine, 1)  # warm up and open the accounts
             rates: dict[str, list[float]] = {kind: [] for kind in STAKES}

@@ -70,7 +70,7 @@ class Replica:
         )
         self.server = aio.server(interceptors=[self.interceptor])
         add_to_server(self.engine.servicer, self.server)
-        add_WalletServiceServicer_to_server(WalletService(store, config), self.server)
+        add_WalletServiceServicer_to_server(WalletService(store, config, now_us), self.server)
         ratings = StandingsService(store.standings, self.engine.matches, config)
         add_StandingsServiceServicer_to_server(ratings, self.server)
         self.port = self.server.add_insecure_port("127.0.0.1:0")

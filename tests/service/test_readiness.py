@@ -15,6 +15,7 @@ from eventstore.postgres.roles import APP_ROLE
 from service.lifecycle import readiness
 from service.rpc.failures import Failures
 from service.rpc.health import Health
+from service.shared_clock import SharedClock
 from tests.conftest import Database, execute
 
 DEADLINE_S = 30.0
@@ -27,7 +28,7 @@ async def watched(dsn: str, postgres: EmbeddedPostgres | None = None) -> AsyncIt
     limits = Limits(retry_timeout_seconds=0.2)
     async with await EventStore.open(dsn, limits) as store:
         health = Health(["durak.v1.MatchService"])
-        async with readiness(store, postgres, health, INTERVAL_S, Failures()):
+        async with readiness(store, postgres, health, INTERVAL_S, Failures(), SharedClock(2.0)):
             yield health
 
 

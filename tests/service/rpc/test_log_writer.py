@@ -1,4 +1,4 @@
-"""O15: a log that nobody reads stops nobody, and what is lost is counted."""
+"""O15: a log that nobody reads stops nobody, and lost lines are counted."""
 
 from __future__ import annotations
 

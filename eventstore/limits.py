@@ -31,6 +31,12 @@ class Limits:
     """How long an operation is retried while the database is unavailable."""
     statement_timeout_seconds: float = 15.0
     """How long one statement may run."""
+    idle_connection_seconds_max: float = 30.0
+    """Idle time after which a connection is closed instead of used. Firewalls silently drop
+    connections that were idle for minutes."""
+    unacknowledged_seconds_max: float = 1.5
+    """How long the network may leave sent bytes unacknowledged before the connection is lost. A
+    database that is only busy acknowledges them."""
     read_connections_max: int = 4
     """Connections for reads and for updates of read models."""
     coin_connections_max: int = 4

@@ -24,6 +24,7 @@ from eventstore.errors import StoreOverloaded, StoreUnavailable
 from eventstore.limits import Limits
 from eventstore.log.append import PendingAppend, explain_rejections, send_appends, timed_out
 from eventstore.model import Append, Head
+from eventstore.postgres.connect import disconnect
 from eventstore.postgres.retry import TRANSIENT, Backoff, is_lost, refused
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Batcher:
         self._waiting: deque[PendingAppend] = deque()
         self._arrived = asyncio.Event()
         self._connection: Connection | None = None
+        self._used_at = 0.0
         self._unavailable = False
         self._closing = False
         self._task: asyncio.Task[None] | None = None
@@ -73,7 +75,7 @@ class Batcher:
         if self._task is not None:
             await self._task
         if self._connection is not None:
-            await self._connection.close()
+            await disconnect(self._connection)
 
     async def _run(self) -> None:
         finished: list[PendingAppend] = []
@@ -168,6 +170,11 @@ class Batcher:
             self._connection.terminate()
 
     async def _ensure_connection(self) -> Connection:
+        """Return a connection that was in use not long ago. A new one takes milliseconds."""
+        now = asyncio.get_running_loop().time()
+        if now - self._used_at > self._limits.idle_connection_seconds_max:
+            self._disconnect()
+        self._used_at = now
         if self._connection is None or self._connection.is_closed():
             self._connection = await self._connect()
         return self._connection

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -53,13 +55,26 @@ def _wanted_server(dsn: str) -> SessionAttribute | None:
     return SessionAttribute.read_write
 
 
+CLOSE_SECONDS_MAX = 2.0
+"""How long the server gets to answer when a connection is closed."""
+
+
+async def disconnect(connection: Connection | asyncpg.Pool[asyncpg.Record]) -> None:
+    """Close a connection or a pool. If the server does not answer, only the own side is closed."""
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS_MAX):
+            await connection.close()
+    except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        connection.terminate()
+
+
 async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Connection:
     """Open one connection, to a server that takes writes.
 
     Raises StoreMisconfigured if `dsn` is not valid, or if the server lacks the service's role.
     """
     try:
-        return await asyncpg.connect(
+        connection = await asyncpg.connect(
             dsn,
             server_settings=_server_settings(limits, for_appends=for_appends),
             target_session_attrs=_wanted_server(dsn),
@@ -70,3 +85,30 @@ async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Con
         raise StoreMisconfigured(f"the database address is not valid: {error}") from error
     except asyncpg.InvalidParameterValueError as error:
         raise StoreMisconfigured(f"{error}: run `durak migrate`") from error
+    _watch_network(connection, limits)
+    return connection
+
+
+def _watch_network(connection: Connection, limits: Limits) -> None:
+    """Let the system find out that the other side is unreachable, also while nothing is sent."""
+    connected = network_socket(connection)
+    if connected.family not in {socket.AF_INET, socket.AF_INET6}:
+        return
+    seconds = max(1, round(limits.idle_connection_seconds_max / 3))
+    options = {
+        "TCP_KEEPIDLE": seconds,
+        "TCP_KEEPINTVL": seconds,
+        "TCP_KEEPCNT": 2,
+        "TCP_USER_TIMEOUT": round(limits.unacknowledged_seconds_max * 1000),
+    }
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in options.items():
+        if hasattr(socket, name):  # not every system has all of them
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def network_socket(connection: Connection) -> socket.socket:
+    """Return the socket of a connection."""
+    transport: asyncio.BaseTransport = connection._transport  # type: ignore[attr-defined]  # noqa: SLF001 - asyncpg shows it nowhere else
+    found: socket.socket = transport.get_extra_info("socket")
+    return found

@@ -11,7 +11,7 @@ import asyncpg
 from eventstore.errors import StoreMisconfigured
 from eventstore.limits import Limits
 from eventstore.postgres.advisory_locks import AdvisoryLock
-from eventstore.postgres.connect import connect
+from eventstore.postgres.connect import connect, disconnect
 from eventstore.postgres.retry import retry
 
 if TYPE_CHECKING:
@@ -35,21 +35,30 @@ class Pool:
     async def open(
         cls, dsn: str, limits: Limits, connections_max: int, *, for_appends: bool = False
     ) -> Self:
-        """Open a pool with a first connection. Raises StoreMisconfigured as `connect` does."""
+        """Open a pool and try a connection. Raises StoreMisconfigured as `connect` does."""
 
         async def connect_one(*_: object, **__: object) -> Connection:
             return await connect(dsn, limits, for_appends=for_appends)
 
         async def create() -> asyncpg.Pool[asyncpg.Record]:
-            return await asyncpg.create_pool(
-                connect=connect_one, min_size=1, max_size=connections_max
+            pool = await asyncpg.create_pool(
+                connect=connect_one,
+                min_size=0,  # so that no idle connection is kept
+                max_size=connections_max,
+                max_inactive_connection_lifetime=limits.idle_connection_seconds_max,
             )
+            try:
+                async with pool.acquire():
+                    return pool
+            except BaseException:
+                pool.terminate()
+                raise
 
         return cls(await retry(limits.retry_timeout_seconds, create), limits)
 
     async def close(self) -> None:
-        """Close all connections when their operations have finished."""
-        await self._pool.close()
+        """Close all connections. Operations get a short time to finish."""
+        await disconnect(self._pool)
 
     async def check(self, work: Callable[[PooledConnection], Awaitable[None]]) -> None:
         """Run a check on a connection, without retries. Its exceptions are passed on."""

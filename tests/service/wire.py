@@ -17,6 +17,7 @@ class Wire:
         self._server: asyncio.Server | None = None
         self._pairs: set[asyncio.StreamWriter] = set()
         self._relays: set[asyncio.Task[None]] = set()
+        self._silent: set[asyncio.StreamWriter] = set()
         self.port = 0
         self.is_cut = False
         self.swallows_answers = False
@@ -63,6 +64,8 @@ class Wire:
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, answers: bool
     ) -> None:
         while data := await source.read(65536):
+            if target in self._silent:
+                continue
             if answers and self.swallows_answers:
                 self.swallowed.set()
                 continue
@@ -71,6 +74,10 @@ class Wire:
             target.write(data)
             await target.drain()
         target.close()
+
+    def silence(self) -> None:
+        """Lose all that the present connections carry from now on. New connections work."""
+        self._silent |= self._pairs
 
     def cut(self) -> None:
         """Break all connections and refuse new ones."""

@@ -42,6 +42,4 @@ class Limits:
     coin_connections_max: int = 4
     """Connections for transactions that move coins."""
     page_rows_max: int = 2_000
-    """Rows of one page in reads of many streams and of the tail."""
-    tail_interval_seconds: float = 0.05
-    """Pause between two reads of the tail when it has nothing new."""
+    """Rows of one page in reads of many streams."""

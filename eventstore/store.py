@@ -15,9 +15,9 @@ from eventstore.disputes import Disputes
 from eventstore.ledger.coin_append import CoinAppender
 from eventstore.ledger.ledger import Ledger
 from eventstore.limits import Limits
-from eventstore.log import tail
 from eventstore.log.chain import HASH_SIZE_BYTES
 from eventstore.log.group_commit import Batcher
+from eventstore.log.hints import Hints
 from eventstore.model import Append, DueStream, Head, StoredRecord
 from eventstore.postgres.connect import connect
 from eventstore.postgres.pool import Pool
@@ -40,6 +40,7 @@ SELECT stream_id, version, record, hash FROM events
 WHERE (stream_id, version) > ($1, $2) ORDER BY stream_id, version LIMIT $3
 """
 _HEAD = "SELECT version, head_hash FROM streams WHERE stream_id = $1"
+_HEADS = "SELECT stream_id, version, head_hash FROM streams WHERE stream_id = ANY ($1)"
 _DUE = """
 SELECT stream_id, version, due_at FROM streams
 WHERE due_at <= $1 AND stream_id <> ALL ($3) ORDER BY due_at LIMIT $2
@@ -62,6 +63,7 @@ class EventStore:
         self.administration = Administration(reads, coins)
         self.disputes = Disputes(reads, coins)
         self.whole_matches = WholeMatches(reads)
+        self.hints = Hints(lambda: connect(dsn, limits))
         self._dsn = dsn
         self._limits = limits
         self._reads = reads
@@ -166,6 +168,11 @@ class EventStore:
         if current is not None:
             yield current, records
 
+    async def read_heads(self, stream_ids: Sequence[UUID]) -> dict[UUID, Head]:
+        """Return the heads of these streams. Streams that the log does not have are left out."""
+        rows = await self._reads.fetch(_HEADS, stream_ids)
+        return {row["stream_id"]: Head(row["version"], row["head_hash"]) for row in rows}
+
     async def read_due(
         self, now: datetime, limit: int, without: Collection[UUID] = ()
     ) -> list[DueStream]:
@@ -184,17 +191,6 @@ class EventStore:
         """
         status = await self._reads.execute(_RESCHEDULE, stream_id, version, due_at)
         return status == "UPDATE 1"
-
-    def follow(self, after: int | None = None) -> AsyncGenerator[tail.TailBatch, None]:
-        """Report without end which streams have new records, from a position or from now.
-
-        The first batch is empty and comes once the start is fixed. The records that are read from a
-        stream after that, together with the batches, leave no gap. Every append is in some batch. A
-        batch names each stream once, with its newest version in the batch. An append is reported
-        after all transactions that began to write before it have ended. While the database is
-        unavailable the tail waits, and then continues at its position.
-        """
-        return tail.follow(lambda: connect(self._dsn, self._limits), self._limits, after)
 
     def _check_limits(self, append: Append) -> None:
         _, expected_version, previous_hash, records, _, lobby_row = append

@@ -131,6 +131,9 @@ class Config(BaseSettings):
     # Readiness and shutdown.
     readiness_interval_seconds: Seconds = 2.0
     """Interval of the readiness check of the database."""
+    heads_interval_seconds: Seconds = 2.0
+    """Interval at which the heads of the live matches are compared with the log. Hints from other
+    replicas usually come first, within milliseconds."""
     clock_offset_seconds_max: Seconds = 2.0
     """Accepted difference between the clocks of this replica and the database. Beyond it the
     replica uses the database's time."""

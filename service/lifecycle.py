@@ -15,7 +15,7 @@ from eventstore import EmbeddedPostgres, EventStore
 from eventstore.errors import EmbeddedPostgresError, StoreError
 from service.automation.bots import BotRunner
 from service.automation.clock import Clock
-from service.matches.follower import follow
+from service.matches.following import Following
 from service.matches.live_matches import LiveMatches
 from service.rpc.failures import Failures, Work
 from service.rpc.health import Health
@@ -79,10 +79,11 @@ async def matches_running(
     have ended before.
     """
     context = matches.context
-    tail = partial(follow, context.store, matches)
+    following = Following(context.store, matches)
     try:
         async with (
-            background(tail, "tail", context.failures),
+            background(following.exchange_hints, "hints", context.failures),
+            background(following.compare_heads, "heads", context.failures),
             background(clock.run, "clock", context.failures),
         ):
             yield

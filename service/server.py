@@ -263,6 +263,9 @@ def _observe(
         lambda: clock.offset_us // 1_000,
         "Milliseconds by which the clock of the replica is ahead of the database's.",
     )
+    hints = engine.matches.context.store.hints
+    telemetry.counter("durak.hints_sent", lambda: hints.sent)
+    telemetry.counter("durak.hints_received", lambda: hints.received)
     telemetry.gauge("durak.matches.live", lambda: len(engine.matches), "Matches held in memory.")
     telemetry.gauge("durak.ready", lambda: health.is_ready, "1 while the service takes calls.")
     telemetry.gauge(

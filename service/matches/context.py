@@ -28,6 +28,7 @@ class Counters:
     bot_moves_fallback: int = 0
     timeouts: int = 0
     slow_watches: int = 0
+    logs_changed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
+import structlog
+
 from domain.match.commands import CLOCK, Rematch, TakeSeat, TimeOut
 from domain.match.decide import decide
 from domain.match.fold import CorruptLogError, Match
@@ -50,6 +52,8 @@ from service.rpc.errors import Refused, refuse
 from service.stored_records import read_records
 from service.times import MICROSECONDS, to_datetime
 
+_log = structlog.get_logger(__name__)
+
 Result = TypeVar("Result")
 Job = Callable[[], Awaitable[Any]]
 
@@ -76,6 +80,7 @@ class LiveMatch:
         "_wake_up_us",
         "_worker",
         "listeners",
+        "log_changed_listeners",
         "match",
         "match_id",
         "pins",
@@ -94,11 +99,31 @@ class LiveMatch:
         self.pins = 0
         self.listeners: set[ChangeListener] = set()
         """Listeners to the changes of this match alone, in addition to those of the context."""
+        self.log_changed_listeners: set[Callable[[], None]] = set()
+        """Called when the log turns out to be another one than was published so far."""
         self._context = context
         self._on_idle = on_idle
         self._jobs: deque[tuple[Job, asyncio.Future[Any]]] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._reset()
+
+    @property
+    def head(self) -> Head:
+        """The version and hash up to which the log was folded."""
+        return Head(self.match.version, self._hash)
+
+    def _log_changed(self) -> None:
+        """Start over from the empty state, as the log is not the one that was folded.
+
+        The database was restored from a backup, or failed over to a standby that lacked commits.
+        """
+        _log.error("log changed", match_id=str(self.stream_id), version=self.match.version)
+        self._context.counters.logs_changed += 1
+        self._reset()
+        for listener in tuple(self.log_changed_listeners):
+            listener()
+        for forgotten in self._context.eviction_listeners:
+            forgotten(self.match_id)
 
     def _reset(self) -> None:
         """Start over from the empty state; the next job reads the log."""
@@ -157,6 +182,7 @@ class LiveMatch:
     async def catch_up(self) -> bool:
         """Fold what the log has beyond the state in memory; return whether there was anything."""
         stored = await self._context.store.read(self.stream_id, self.match.version)
+        was_loaded = self.match.version > 0
         self._is_loaded = True
         if not stored:
             return False
@@ -169,6 +195,9 @@ class LiveMatch:
                     self.match.apply(record)
                 self._publish(command, hash_at[command[-1].version], is_own=False)
         except CorruptLogError as error:
+            if was_loaded:
+                self._log_changed()
+                return await self.catch_up()  # the whole log, which raises if it is corrupt
             error.add_note(f"match {self.stream_id}")  # for the log line with the traceback
             self._reset()
             raise
@@ -178,6 +207,12 @@ class LiveMatch:
     async def catch_up_to(self, version: int) -> None:
         """Fold the missing records up to a version that is known to be in the log."""
         if self.match.version < version:
+            await self.catch_up()
+
+    async def start_over(self, head: Head) -> None:
+        """Read the log again if it does not have this head, which was folded here."""
+        if self.head == head:
+            self._log_changed()
             await self.catch_up()
 
     async def view(self, player_id: str) -> TableView:
@@ -347,7 +382,7 @@ class LiveMatch:
         if not is_unknown:
             self._context.counters.conflicts += 1
         if isinstance(error, ChainMismatch) or not (await self.catch_up() or is_unknown):
-            self._reset()  # the database was restored to another state: our copy is not this log
+            self._log_changed()
             await self.catch_up()
 
     def _next_wake_up_us(self, match: Match, now_us: int) -> int | None:

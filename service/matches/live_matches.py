@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Final
+from uuid import UUID
 
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.table_pb2 import TableView
+from eventstore import Head
 from service.matches.context import Context
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch
@@ -78,8 +80,21 @@ class LiveMatches:
         # The news of a version comes once, and the watches of the match need it.
         error = None if reading.cancelled() else reading.exception()
         if isinstance(error, Exception):
-            self.context.failures.report("tail", error, match_id=match_id.hex())
+            self.context.failures.report("hints", error, match_id=match_id.hex())
             self.context.loop.call_later(_RETRY_SECONDS, self.catch_up, match_id, version)
+
+    def heads(self) -> list[tuple[UUID, Head]]:
+        """Return the streams and heads of all live matches that the log has."""
+        return [(live.stream_id, live.head) for live in self._matches.values() if live.head.version]
+
+    def forget(self, match_id: bytes, head: Head) -> None:
+        """Start a match over whose log no longer has this head, unless it has changed meanwhile.
+
+        Its watches end with LOG_CHANGED. Commands use the log as it is now.
+        """
+        live = self._matches.get(match_id)
+        if live is not None:
+            live.submit(partial(live.start_over, head)).add_done_callback(_take_error)
 
     async def join(self) -> None:
         """Wait until no match has a job left."""
@@ -105,3 +120,9 @@ class LiveMatches:
         del self._matches[live.match_id]
         for listener in self.context.eviction_listeners:
             listener(live.match_id)
+
+
+def _take_error(job: "asyncio.Future[None]") -> None:
+    """Take note of an error, which the next job of the match meets again."""
+    if not job.cancelled():
+        job.exception()

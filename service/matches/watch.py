@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from domain.match.fold import CorruptLogError
 from domain.match.refusal import match_not_found
 from durak.v1 import errors_pb2 as reasons
+from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.match_service_pb2 import CaughtUp, Heartbeat, WatchMatchResponse
 from durak.v1.table_pb2 import PHASE_ENDED
 from service.matches.changes import Change, EventMessage, view_message
@@ -33,8 +34,8 @@ class Watch:
     __slots__ = (
         "_caller",
         "_context",
+        "_end_reason",
         "_include_views",
-        "_is_cut_off",
         "_is_over",
         "_is_quiet",
         "_limits",
@@ -73,7 +74,7 @@ class Watch:
         self._queue: deque[tuple[int, bytes]] = deque()
         self._queued_version = after_version
         self._is_over = False  # the match has ended: nothing more will be queued
-        self._is_cut_off = False
+        self._end_reason: ErrorReason.ValueType | None = None
         self._is_quiet = True  # nothing was queued since the last heartbeat was due
         self._task: asyncio.Task[object] | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -82,40 +83,46 @@ class Watch:
     async def run(self, send: Send) -> None:
         """Send the whole watch; return after `finished`.
 
-        Raises Refused MATCH_NOT_FOUND, VERSION_BEYOND_HEAD, SLOW_WATCHER or OVERLOADED, and the
-        errors of the store.
+        Raises Refused MATCH_NOT_FOUND, VERSION_BEYOND_HEAD, SLOW_WATCHER, LOG_CHANGED or
+        OVERLOADED, and the errors of the store.
         """
         task = self._task = asyncio.current_task()
         assert task is not None
         try:
             with self._matches.pinned(self._match_id) as live:
+                live.log_changed_listeners.add(self._log_changed)
                 try:
                     await self._send_missing(live, send)
                     self._join(live)
                     await self._send_queued(send)
                 finally:
                     live.listeners.discard(self._changed)
+                    live.log_changed_listeners.discard(self._log_changed)
         except asyncio.CancelledError:
-            # The reader is gone, or its token has expired, or `_cut_off` interrupted a send.
-            if not self._is_cut_off:
+            # The reader is gone, or its token has expired, or `_end` interrupted a send.
+            if self._end_reason is None:
                 raise
             task.uncancel()
-            raise refuse(reasons.ERROR_REASON_SLOW_WATCHER) from None
+            raise refuse(self._end_reason) from None
         finally:
             if self._timer is not None:
                 self._timer.cancel()
 
-    def _cut_off(self) -> None:
+    def _end(self, reason: ErrorReason.ValueType) -> None:
         """End the watch now, even while it waits for its reader."""
-        self._is_cut_off = True
+        if self._end_reason is not None:
+            return
+        self._end_reason = reason
         self._queue.clear()
-        self._context.counters.slow_watches += 1
         if self._task is not None:
             self._task.cancel()
 
+    def _log_changed(self) -> None:
+        self._end(reasons.ERROR_REASON_LOG_CHANGED)
+
     def _changed(self, change: Change) -> None:
         """Queue the events of a change. This is the listener to the match."""
-        if self._is_cut_off:
+        if self._end_reason is not None:
             return
         match = change.match
         viewer = match.table.seat_of(self._caller.subject)
@@ -126,7 +133,8 @@ class Watch:
             self._put(self._queued_version, change.view(viewer))
         self._is_over = match.phase == PHASE_ENDED
         if len(self._queue) > self._context.config.watch_queue_events_max:
-            self._cut_off()
+            self._context.counters.slow_watches += 1
+            self._end(reasons.ERROR_REASON_SLOW_WATCHER)
 
     # --- from the log to live -------------------------------------------------------------------
 

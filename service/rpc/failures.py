@@ -18,11 +18,12 @@ Work = Literal[
     "bots",
     "checkpoints",
     "clock",
+    "heads",
+    "hints",
     "lists",
     "readiness",
     "revocations",
     "standings",
-    "tail",
     "token_keys",
 ]
 """The kinds of background work, which no call waits for."""

@@ -116,7 +116,7 @@ class Playing:
             "opening_free_matches_min": 0,
             **settings,
         }
-        limits = StoreLimits(tail_interval_seconds=0.01, retry_timeout_seconds=2)
+        limits = StoreLimits(retry_timeout_seconds=2)
         store = await self.stack.enter_async_context(await EventStore.open(self.dsn, limits))
         replica = Replica(store, Config(**settings), now_us)
         self.stack.push_async_callback(replica.stop)

@@ -221,6 +221,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the client read a watch too slowly, and the server ended it. Detail RetryInfo. Action: watch again with
     `after_version` = the last version received. Nothing is lost. RESOURCE_EXHAUSTED.
     """
+    ERROR_REASON_LOG_CHANGED: _ErrorReason.ValueType  # 75
+    """Cause: the log of the match is not the one that the watch has sent: the database was restored from a backup, or
+    failed over and lost its last commits. Action: forget the match, and watch again with `after_version` = 0. ABORTED.
+    """
     ERROR_REASON_TOO_MANY_TABLES: _ErrorReason.ValueType  # 73
     """Cause: as many tables that the caller opened wait for players as allowed. A rematch counts for the player whose
     Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table and play, or close one with
@@ -583,6 +587,10 @@ RESOURCE_EXHAUSTED.
 ERROR_REASON_SLOW_WATCHER: ErrorReason.ValueType  # 72
 """Cause: the client read a watch too slowly, and the server ended it. Detail RetryInfo. Action: watch again with
 `after_version` = the last version received. Nothing is lost. RESOURCE_EXHAUSTED.
+"""
+ERROR_REASON_LOG_CHANGED: ErrorReason.ValueType  # 75
+"""Cause: the log of the match is not the one that the watch has sent: the database was restored from a backup, or
+failed over and lost its last commits. Action: forget the match, and watch again with `after_version` = 0. ABORTED.
 """
 ERROR_REASON_TOO_MANY_TABLES: ErrorReason.ValueType  # 73
 """Cause: as many tables that the caller opened wait for players as allowed. A rematch counts for the player whose

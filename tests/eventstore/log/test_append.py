@@ -96,7 +96,7 @@ async def test_waiting_appends_share_a_transaction_and_conflicts_fail_alone(
     for index, writer in enumerate(writers):
         records = await assert_whole(one_batcher, writer.stream_id)
         assert (records[-2:] == [b"a", b"b"]) == (index not in failed)
-    stored_by = await raw.fetch("SELECT DISTINCT transaction_id FROM events WHERE record = 'a'")
+    stored_by = await raw.fetch("SELECT DISTINCT xmin::text FROM events WHERE record = 'a'")
     assert len(stored_by) == 1
 
 

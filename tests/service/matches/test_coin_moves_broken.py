@@ -87,7 +87,6 @@ class Break:
 async def quiet_replica(playing: Playing, wire_dsn: str, retry_timeout_seconds: float) -> Replica:
     """A replica that sends the database only the requests of commands."""
     limits = StoreLimits(
-        tail_interval_seconds=QUIET_S,
         retry_timeout_seconds=retry_timeout_seconds,
         coin_connections_max=1,
     )
@@ -95,6 +94,7 @@ async def quiet_replica(playing: Playing, wire_dsn: str, retry_timeout_seconds: 
     config = Config(
         caller_calls_per_second=0,
         deadline_scan_interval_seconds=QUIET_S,
+        heads_interval_seconds=QUIET_S,
         opening_free_matches_min=0,
     )
     replica = Replica(store, config, system_now_us)

@@ -135,7 +135,6 @@ class House:
         wire, dsn = await wire_to_database(self._app_dsn)
         stack.push_async_callback(wire.close)
         limits = StoreLimits(
-            tail_interval_seconds=QUIET_S,
             retry_timeout_seconds=PATIENCE_S,
             read_connections_max=2,
             coin_connections_max=2,
@@ -144,6 +143,7 @@ class House:
         config = Config(
             caller_calls_per_second=0,
             deadline_scan_interval_seconds=QUIET_S,
+            heads_interval_seconds=QUIET_S,
             deadline_scan_grace_seconds=0,
             opening_balance_coins=OPENING,
             opening_free_matches_min=0,

@@ -31,6 +31,8 @@ class Limits:
     """How long an operation is retried while the database is unavailable."""
     statement_timeout_seconds: float = 15.0
     """How long one statement may run."""
+    close_seconds_max: float = 2.0
+    """How long waiting appends get when the store is closed."""
     idle_connection_seconds_max: float = 30.0
     """Idle time after which a connection is closed instead of used. Firewalls silently drop
     connections that were idle for minutes."""

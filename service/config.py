@@ -124,6 +124,9 @@ class Config(BaseSettings):
     keepalive_timeout_seconds: Seconds = 20.0
     """Time to wait for the reply to a keepalive ping. Then the connection and its calls are
     closed."""
+    connection_age_seconds_max: Seconds = 1_800.0
+    """Age at which a connection takes no new calls. The client then opens another one, perhaps to a
+    replica that has just started. Streams that are open go on."""
     client_ping_interval_seconds_min: Seconds = 10.0
     """Minimum interval between pings of a client. The guide for game clients recommends 30
     seconds."""

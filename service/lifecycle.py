@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -27,6 +28,10 @@ from service.workers.pool import WorkerPool
 RESTART_SECONDS_MIN: Final = 1.0
 RESTART_SECONDS_MAX: Final = 30.0
 """The pause before a failed loop starts again doubles up to this. Work for longer resets it."""
+STOP_SECONDS_MAX: Final = 2.0
+"""How long the end of the service waits for a loop, or for the appends, if the database is away."""
+QUIET_SECONDS: Final = 0.5
+"""The port closes when no call has arrived for this time."""
 CHECK_SECONDS_MIN: Final = 2.0
 """Time that a check of the database gets at least, which includes a new connection."""
 OBSERVATIONS_MIN: Final = 2
@@ -47,8 +52,7 @@ async def background(
         yield
     finally:
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await asyncio.wait({task}, timeout=STOP_SECONDS_MAX)
 
 
 async def _supervise(
@@ -90,7 +94,11 @@ async def matches_running(
     finally:
         clock.close()
         await bots.close()
-        await matches.join()
+        try:
+            async with asyncio.timeout(STOP_SECONDS_MAX):
+                await matches.join()
+        except TimeoutError:  # their callers repeat these commands elsewhere
+            _log.warning("appends cut off")
         await workers.close()
 
 
@@ -207,16 +215,32 @@ async def drain(
     """Refuse new calls, let the running ones finish for `limit_seconds`, and close the port."""
     health.set_ready(False)
     interceptor.drain()
-    try:
-        async with asyncio.timeout(limit_seconds):
-            await interceptor.limits.idle()
-    except TimeoutError:
+    # While the port closes, gRPC answers new calls with a bare CANCELLED. So refuse them with
+    # DRAINING until clients use another replica.
+    end = time.monotonic() + limit_seconds
+    is_idle = await _is_idle(interceptor, limit_seconds)
+    while is_idle and time.monotonic() < end and interceptor.quiet_seconds < QUIET_SECONDS:
+        await asyncio.sleep(QUIET_SECONDS - interceptor.quiet_seconds)
+        is_idle = await _is_idle(interceptor, end - time.monotonic())
+    if not is_idle:
         _log.warning("calls cut off", calls=interceptor.limits.calls)
+        interceptor.cut_off()
+        await _is_idle(interceptor, _CLOSE_SECONDS)
     with suppress(TimeoutError):  # a client that does not read is not waited for
         async with asyncio.timeout(_CLOSE_SECONDS):
             await health.wait_until_sent()
     interceptor.end_public_streams()
     await server.stop(_CLOSE_SECONDS)
+
+
+async def _is_idle(interceptor: Interceptor, seconds: float) -> bool:
+    """Wait until no call runs, but not longer than `seconds`. Return whether none runs."""
+    try:
+        async with asyncio.timeout(seconds):
+            await interceptor.limits.idle()
+    except TimeoutError:
+        return False
+    return True
 
 
 def relax_collector() -> None:

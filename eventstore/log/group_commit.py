@@ -69,11 +69,13 @@ class Batcher:
         return future
 
     async def close(self) -> None:
-        """Refuse new appends, send the waiting ones, and disconnect."""
+        """Refuse new appends, send the waiting ones if the database answers, and disconnect."""
         self._closing = True
         self._arrived.set()
         if self._task is not None:
-            await self._task
+            _, late = await asyncio.wait({self._task}, timeout=self._limits.close_seconds_max)
+            for task in late:
+                task.cancel()
         if self._connection is not None:
             await disconnect(self._connection)
 

@@ -7,6 +7,7 @@ language, turns exceptions into statuses, and writes metrics and log lines. Serv
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -70,6 +71,16 @@ class Interceptor(aio.ServerInterceptor):
         """Refuse new calls with DRAINING, and end the open watches and sessions with it."""
         self._environment.is_draining = True
         self.streams.end_authenticated()
+
+    @property
+    def quiet_seconds(self) -> float:
+        """The time since the last call arrived."""
+        return time.perf_counter() - self._environment.last_arrival
+
+    def cut_off(self) -> None:
+        """End the unary calls that still run, with DRAINING."""
+        for call in tuple(self._environment.unary_calls):
+            call.cut_off()
 
     def end_revoked(self) -> None:
         """Stop accepting tokens that are no longer valid, and end their streams."""

@@ -23,6 +23,8 @@ def channel_options(config: Config) -> list[tuple[str, int]]:
         ("grpc.keepalive_time_ms", _milliseconds(config.keepalive_interval_seconds)),
         ("grpc.keepalive_timeout_ms", _milliseconds(config.keepalive_timeout_seconds)),
         ("grpc.keepalive_permit_without_calls", 1),
+        # gRPC varies this by a tenth, so that connections do not end together. Open streams stay.
+        ("grpc.max_connection_age_ms", _milliseconds(config.connection_age_seconds_max)),
         (
             "grpc.http2.min_recv_ping_interval_without_data_ms",
             _milliseconds(config.client_ping_interval_seconds_min),

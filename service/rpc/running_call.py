@@ -1,5 +1,6 @@
 """One call from its first to its last step: identity, limits, trace, status and log line."""
 
+import asyncio
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -54,7 +55,10 @@ class CallEnvironment:
     session_grace_seconds: float
     log_calls: bool
     streams: OpenStreams = field(default_factory=OpenStreams)
+    unary_calls: "set[RunningCall]" = field(default_factory=set)
     is_draining: bool = False
+    last_arrival: float = 0.0
+    """When the newest call arrived, by `time.perf_counter`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +79,18 @@ class RunningCall:
         "_context",
         "_environment",
         "_is_counted",
+        "_is_cut_off",
         "_language",
         "_lifetime",
         "_method",
         "_reason",
         "_started",
+        "_task",
         "_traced",
     )
 
     def __init__(self, environment: CallEnvironment, method: Method, context: Context) -> None:
-        self._started = time.perf_counter()
+        environment.last_arrival = self._started = time.perf_counter()
         self._environment = environment
         self._method = method
         self._context = context
@@ -92,6 +98,10 @@ class RunningCall:
         self._language = ""
         self._traced = _UNTRACED
         self._is_counted = False
+        self._is_cut_off = False
+        self._task = asyncio.current_task()
+        if not method.is_stream:
+            environment.unary_calls.add(self)
         self._lifetime: Lifetime | None = None
         self._code = grpc.StatusCode.OK
         self._reason = ""
@@ -157,6 +167,10 @@ class RunningCall:
         if isinstance(error, aio.AbortError):
             self._code = _status_code(self._context)
             return True
+        if self._is_cut_off and isinstance(error, asyncio.CancelledError):
+            assert self._task is not None
+            self._task.uncancel()
+            error = refuse(reasons.ERROR_REASON_DRAINING)
         if not isinstance(error, Exception):
             self._code = grpc.StatusCode.CANCELLED
             return True
@@ -177,9 +191,16 @@ class RunningCall:
         error.__traceback__ = None
         return False
 
+    def cut_off(self) -> None:
+        """End a call that takes too long for the end of the service, with DRAINING."""
+        if self._task is not None and not self._is_cut_off:
+            self._is_cut_off = True
+            self._task.cancel()
+
     def leave(self) -> None:
         """Release what the call holds, and report its duration and code."""
         environment, method = self._environment, self._method
+        environment.unary_calls.discard(self)
         if self._lifetime is not None:
             environment.streams.discard(self._lifetime)
         if self._is_counted:

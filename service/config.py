@@ -148,7 +148,9 @@ class Config(BaseSettings):
     # Matches.
     live_matches_max: Count = 10_000
     """Maximum number of matches in memory. The least recently used is dropped, and folded again
-    when it is needed."""
+    when it is needed. Watches can keep nine tenths of them there: the rest is for commands."""
+    ended_match_seconds: Seconds = 10.0
+    """How long an ended match that nobody watches stays in memory."""
     conflict_retries_max: Count = 8
     """Maximum number of times that a command is decided again because the match changed. Then it
     is refused with CONTENTION."""

@@ -85,6 +85,7 @@ class LiveMatch:
         "match_id",
         "pins",
         "stream_id",
+        "watches",
     )
 
     def __init__(
@@ -97,6 +98,7 @@ class LiveMatch:
         self.match_id = match_id
         self.stream_id = UUID(bytes=match_id)
         self.pins = 0
+        self.watches = 0
         self.listeners: set[ChangeListener] = set()
         """Listeners to the changes of this match alone, in addition to those of the context."""
         self.log_changed_listeners: set[Callable[[], None]] = set()

@@ -9,13 +9,16 @@ from typing import Final
 from uuid import UUID
 
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.table_pb2 import TableView
+from durak.v1.table_pb2 import PHASE_ENDED, TableView
 from eventstore import Head
+from service.matches.changes import Change
 from service.matches.context import Context
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch
 from service.rpc.errors import refuse
 
+_COMMANDS_SHARE: Final = 10
+"""One match in so many is kept for commands, whatever is watched."""
 _RETRY_SECONDS: Final = 1.0
 """Pause before reading the log again after a failure."""
 
@@ -27,6 +30,9 @@ class LiveMatches:
         """Start with none."""
         self.context = context
         self._matches: OrderedDict[bytes, LiveMatch] = OrderedDict()
+        self._watched = 0
+        """The number of matches that watches keep in memory."""
+        context.change_listeners.append(self._changed)
 
     def __len__(self) -> int:
         return len(self._matches)
@@ -60,6 +66,26 @@ class LiveMatches:
         finally:
             live.pins -= 1
             self._drop_if_unopened(live)
+
+    @contextmanager
+    def watched(self, match_id: bytes) -> Iterator[LiveMatch]:
+        """Yield the live match of an id and keep it in memory for a watch during the block.
+
+        Raises Refused OVERLOADED if watches keep so many matches that commands need the rest.
+        """
+        live = self._matches.get(match_id)
+        is_first = live is None or not live.watches
+        limit = self.context.config.live_matches_max
+        if is_first and self._watched >= limit - limit // _COMMANDS_SHARE:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        with self.pinned(match_id) as live:
+            self._watched += not live.watches
+            live.watches += 1
+            try:
+                yield live
+            finally:
+                live.watches -= 1
+                self._watched -= not live.watches
 
     def perform(self, envelope: Envelope) -> "asyncio.Future[TableView]":
         """Queue a player's command; the result is their view right after it."""
@@ -99,6 +125,24 @@ class LiveMatches:
     async def join(self) -> None:
         """Wait until no match has a job left."""
         await asyncio.gather(*(live.join() for live in tuple(self._matches.values())))
+
+    def _changed(self, change: Change) -> None:
+        """Drop a match soon after its end."""
+        if change.match.phase == PHASE_ENDED:
+            self._drop_later(change.match.match_id)
+
+    def _drop_later(self, match_id: bytes) -> None:
+        seconds = self.context.config.ended_match_seconds
+        self.context.loop.call_later(seconds, self._drop_if_ended, match_id)
+
+    def _drop_if_ended(self, match_id: bytes) -> None:
+        live = self._matches.get(match_id)
+        if live is None or live.match.phase != PHASE_ENDED:
+            return
+        if live.is_busy:
+            self._drop_later(match_id)
+        else:
+            self._drop(live)
 
     def _drop_if_unopened(self, live: LiveMatch) -> None:
         """Drop a match that the log does not have, so that unknown ids take no room."""

@@ -89,7 +89,7 @@ class Watch:
         task = self._task = asyncio.current_task()
         assert task is not None
         try:
-            with self._matches.pinned(self._match_id) as live:
+            with self._matches.watched(self._match_id) as live:
                 live.log_changed_listeners.add(self._log_changed)
                 try:
                     await self._send_missing(live, send)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from itertools import count
+from uuid import UUID
 
 import pytest
 from grpc import aio
@@ -26,6 +27,7 @@ from tests.service.playing import (
     playing,
     reason_of,
     refused,
+    rest_of,
     seated,
     until,
     without_server_time,
@@ -197,6 +199,49 @@ async def test_matches_in_use_are_not_evicted(playing: Playing) -> None:
     watches[0].cancel()
     await until(lambda: replica.limits.watches == 1)
     await ann.open()
+
+
+async def play_by_calls(players: list[Player], match_id: str) -> None:
+    """Play a match to its end without a watch."""
+    while not (await players[0].get(match_id)).HasField("result"):
+        for player in players:
+            view = await player.get(match_id)
+            if has_move(view):
+                await player.play(match_id, easy_move(view))
+                break
+
+
+async def test_O18_watches_leave_room_for_commands(playing: Playing) -> None:
+    replica = await playing.replica(live_matches_max=20, caller_tables_max=100)
+    ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
+    tables = [(await ann.open()).match_id for _ in range(19)]
+    watches = [ann.watch(match_id) for match_id in tables[:18]]
+    for watch in watches:
+        await watch.read()
+    again = bob.watch(tables[0])  # a match that is watched already takes no more room
+    await again.read()
+    async with refused(reasons.ERROR_REASON_OVERLOADED):
+        await ann.watch(tables[18]).read()
+    for _ in range(2):
+        await play_by_calls([ann, bob], await seated([ann, bob]))
+    watches[0].cancel()
+    again.cancel()
+    await until(lambda: replica.limits.watches == 17)
+    await ann.watch(tables[18]).read()
+
+
+async def test_an_ended_match_leaves_memory_soon(playing: Playing) -> None:
+    replica = await playing.replica(ended_match_seconds=0.05)
+    matches = replica.engine.matches
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    running = (await players[0].open()).match_id
+    ended = await play_out(players, await seated(players))
+    await until(lambda: len(matches) == 1)
+    assert matches.find(UUID(running).bytes) is not None
+    assert (await players[0].get(ended.match_id)).result == ended.result  # it is folded again
+    watch = players[1].watch(ended.match_id, 0)
+    assert [one async for one in rest_of(watch)]
+    await until(lambda: len(matches) == 1)
 
 
 async def test_a_command_is_refused_when_every_retry_meets_a_conflict(playing: Playing) -> None:

@@ -68,7 +68,8 @@ class Position:
         beaten: the beaten attack cards and the cards that beat them.
         taking: the defender has declared "take".
         turn: the role that moves. While there are unbeaten cards and "take" is not declared, either
-            seat may move (R5.1). In all other positions the turn follows from the table.
+            seat may move (R5.1): see ``defender_first``. In all other positions the turn follows
+            from the table.
         transfer: transfers are allowed.
         draw_allowed: draws are allowed (R9.4).
         five_card_limit: the five-card opening is on and no defence has succeeded yet (R4.3).
@@ -140,6 +141,15 @@ class Position:
             - pairs
             - self.unbeaten.bit_count()
         )
+
+    def defender_first(self) -> Position:
+        """Return this position with the defender to move, if either seat may move (R5.1).
+
+        The attacker cannot rely on moving first, so the value of a move is the value of this.
+        """
+        if self.turn is Role.DEFENDER or self.taking or not self.unbeaten:
+            return self
+        return replace(self, turn=Role.DEFENDER)
 
     def _may_attack(self) -> bool:
         """Return whether the attacker has a card left and the cap allows it (R7.3)."""

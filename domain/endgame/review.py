@@ -1,7 +1,8 @@
 """Reviews the moves of a finished match that were made in a two-seat endgame.
 
 These are the moves with two seats in play and an empty stock. When the match is over all cards are
-known, so the solver can say what each seat could still reach by best play. Moves on tricky tables
+known, so the solver can say what each seat could still reach by best play. A move that is good only
+if the other seat is slower is not called good (see `domain.endgame.search`). Moves on tricky tables
 (R11) are not reviewed, because the solver does not model cheating and challenges.
 """
 
@@ -103,6 +104,7 @@ def _value_after(position: Position, move: EndgameMove, budget: int) -> Value | 
         if after.winner is None:
             return Value.DRAW
         return Value.WIN if after.winner == mover else Value.LOSS
+    after = after.defender_first()
     found = solve(after, budget=budget)
     if not found.exact:
         return None

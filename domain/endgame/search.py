@@ -5,16 +5,15 @@ Each method answers one yes-or-no question: does the named side reach at least `
 ``1 - goal``. Hands and tables are masks over the cards of one root position, renumbered so that a
 lower bit is a weaker card.
 
-The attacker may throw in while the defender is still beating (R5.1). The search omits moves that
-are provably no better than a move that it keeps:
+While cards are unbeaten both seats may act (R5.1), and the first one to act is first. No seat can
+rely on being faster, so a value counts only what holds if the defender always acts first. Without
+transfers nothing depends on this: a card that can be thrown in before the defender acts can also be
+thrown in afterwards, because the ranks on the table only grow and the cap does not change. With
+transfers an early card can make a transfer impossible (R6.2), but only if the defender lets it.
 
-* Throwing in before the defender acts. Whether the defender beats a card or takes, the same card
-  can be thrown in afterwards: the ranks on the table only grow, and the cap does not change.
-  Waiting is therefore as good, with one exception: an early card can make a transfer impossible
-  (R6.2), so the search tries it while a transfer is possible.
-* Taking after some cards were beaten. Because the attacker waits, the defender can beat the cards
-  in any order without interruption. Taking at once picks up the same cards and gives the attacker
-  fewer ranks to throw in.
+The search omits a move that is provably no better than one that it keeps: taking after some cards
+were beaten. The defender can beat the cards in any order without interruption. Taking at once picks
+up the same cards and gives the attacker fewer ranks to throw in.
 """
 
 from __future__ import annotations
@@ -118,12 +117,12 @@ class Search:
         """Compute ``lead`` without the memo."""
         if self.is_certain(attacker, defender, goal):
             return True
-        face_attack, mates, other = self.face_attack, self.mates, 1 - goal
+        defend, mates, other = self.defend, self.mates, 1 - goal
         rest = attacker
         while rest:
             card = rest & -rest
             rest ^= card
-            if not face_attack(attacker ^ card, defender, card, 0, mates[card], other):
+            if not defend(attacker ^ card, defender, card, 0, mates[card], other):
                 return True
         return False
 
@@ -149,12 +148,6 @@ class Search:
         return spare > 0 or (spare == 0 and goal <= self.both_out)
 
     # Inside a bout
-
-    def face_attack(
-        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
-    ) -> bool:
-        """Return whether the defender reaches the goal if the attacker may first add cards."""
-        return self.defend(attacker, defender, unbeaten, beaten, ranks, goal)
 
     def defend(
         self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int

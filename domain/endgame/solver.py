@@ -25,7 +25,10 @@ _S = TypeVar("_S", bound=Search)
 
 
 class Value(IntEnum):
-    """The result of best play by both seats, for the seat to move."""
+    """The result of best play by both seats, for the seat to move.
+
+    After the first move the defender always acts first where both seats may act (R5.1).
+    """
 
     LOSS = -1
     DRAW = 0
@@ -234,6 +237,7 @@ class Solver:
 
     def _reaches(self, position: Position, goal: int) -> bool:
         """Return whether the root's mover gets at least ``goal`` from ``position``."""
+        position = position.defender_first()
         if position.seat_to_move == self.mover:
             return self._holds(position, goal)
         return not self._holds(position, 1 - goal)
@@ -255,8 +259,6 @@ class Solver:
             everything = attacker | defender | unbeaten | beaten
             room = p.attack_cards_allowed()
             return search.after_take(attacker, attacker & ranks, room, everything, goal)
-        if unbeaten:
-            return not search.face_attack(attacker, defender, unbeaten, beaten, ranks, 1 - goal)
         if beaten:
             return search.throw_in(attacker, defender, beaten, ranks, goal)
         return search.lead(attacker, defender, goal)

@@ -192,11 +192,10 @@ class TransferSearch(Search):
     # --- rules ---------------------------------------------------------------------------------
 
     def is_certain(self, attacker: int, defender: int, goal: int) -> bool:
-        """See ``Search``. The defender must also be unable to transfer any of the single leads.
+        """See ``Search``. The defender must also be unable to transfer any of the leads.
 
-        The last two cards cannot be transferred: after the lead the attacker holds fewer cards
-        than R6.2 requires. The rank played last cannot be transferred either, because the attacker
-        adds its second card at once.
+        With fewer than three cards no lead can be transferred: after it the attacker holds fewer
+        cards than R6.2 requires.
         """
         if not super().is_certain(attacker, defender, goal):
             return False
@@ -204,42 +203,27 @@ class TransferSearch(Search):
         self.longest_run = max(self.longest_run, held)
         if not self.transfers:
             return True
+        beatable = 0
         for card in single_cards(attacker):
             if held < 3:
                 return True
-            if not self.beats[card] & defender:
-                if self.mates[card] & defender:
-                    return False
-                defender |= card  # taken
-                held -= 1
-        return True
-
-    def face_attack(
-        self, attacker: int, defender: int, unbeaten: int, beaten: int, ranks: int, goal: int
-    ) -> bool:
-        """See ``Search``. Tries added cards only before the first beat, if a transfer is possible.
-
-        At that moment at most four cards are on the table, so that in R6.2 only the hands matter.
-        """
-        if not self.defend(attacker, defender, unbeaten, beaten, ranks, goal):
-            return False
-        if beaten or not (attacker & ranks and defender & ranks and self.transfers):
-            return True
-        if not unbeaten.bit_count() < min(attacker.bit_count(), defender.bit_count()):
-            return True
-        return all(
-            self.face_attack(attacker ^ card, defender, unbeaten | card, 0, ranks, goal)
-            for card in single_cards(attacker & ranks)
-        )
+            if self.beats[card] & defender:
+                beatable = card
+                continue
+            if self.mates[card] & defender:
+                return False
+            defender |= card  # taken
+            held -= 1
+        return held < 3 or not self.mates[beatable] & defender
 
     def transfer(self, attacker: int, defender: int, unbeaten: int, ranks: int, goal: int) -> bool:
-        """See ``Search``. As in ``face_attack``, in R6.2 only the hand matters."""
+        """See ``Search``. In R6.2 only the hand matters: at most four cards share a rank."""
         if not self.transfers or unbeaten.bit_count() >= attacker.bit_count():
             return False
         fitting = defender & ranks
         while fitting:
             card = fitting & -fitting
             fitting ^= card
-            if not self.face_attack(defender ^ card, attacker, unbeaten | card, 0, ranks, 1 - goal):
+            if not self.defend(defender ^ card, attacker, unbeaten | card, 0, ranks, 1 - goal):
                 return True
         return False

@@ -1,7 +1,8 @@
 """A plain minimax of endgames, from R4 to R9 of the rules: no memo, no bit masks, no pruning.
 
 It shares no code with the solver. Cards are (suit, rank) pairs. While there are unbeaten cards both
-seats may act: the attacker is asked first, one card at a time, and then the defender must act.
+seats may act, and the defender acts first. With ``eager`` the attacker is asked first, one card at
+a time, and then the defender must act.
 
 If a bout starts exactly like an earlier one of the same line with no discard in between, the line
 is a draw: endless repetition ends by R9.5, and a seat that can win at all can win without repeating
@@ -23,6 +24,7 @@ class Table(NamedTuple):
     transfer: bool
     draws: bool
     counted: bool = False
+    eager: bool = False
 
 
 class Bout(NamedTuple):
@@ -148,8 +150,16 @@ def defences(b: Bout, table: Table) -> dict[Key, Bout | int | None]:
     return out
 
 
+def resumed(state: Bout | int | None, table: Table) -> Bout | int | None:
+    """The state with the seat to move that is asked first."""
+    if isinstance(state, Bout) and state.unbeaten and not state.taking and not table.eager:
+        return state._replace(waited=True)
+    return state
+
+
 def value(state: Bout | int | None, table: Table, seat: int, line: Line = frozenset()) -> int:
     """The value for ``seat``: 1, 0 or -1."""
+    state = resumed(state, table)
     if state is None:
         return 0
     if isinstance(state, int):

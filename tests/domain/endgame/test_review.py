@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
-from domain.endgame import MoveKind, Position, Terminal, Value, apply_move, legal_moves
+from domain.endgame import MoveKind, Position, Role, Terminal, Value, apply_move, legal_moves
 from domain.endgame.conversion import to_move_message
 from domain.endgame.review import MoveReview, endgame_moves, review_move
 from durak.v1.events_pb2 import ActorKind
@@ -73,6 +74,36 @@ def test_throwing_in_too_early_gives_a_win_away_and_waiting_is_better() -> None:
     assert (throw.before, throw.after) == (WIN, DRAW)
     assert throw.better is not None
     assert throw.better.kind is MoveKind.WAIT
+
+
+@pytest.mark.parametrize("answer", ["B: transfer 6♣", "A: 6♠"])
+def test_R6_2_a_lead_that_a_transfer_refutes_is_called_wrong(answer: str) -> None:
+    """Also in a match in which B does not transfer before A adds a card."""
+    table = endgame_table("6♦ 10♦ J♦ 6♠", "6♣ J♣", trump="♥", transfer=True)
+    right = move_of(table.match, "10♦")
+    table.play("A: 6♦", answer)
+    (_, lead), (seat, reply) = reviewed(table, 2)
+    assert (lead.before, lead.after, better(lead)) == (WIN, LOSS, right)
+    assert (seat, reply) == (answer[0], MoveReview(WIN, WIN))
+
+
+@pytest.mark.parametrize("draw_allowed", [False, True])
+def test_a_review_calls_no_lead_right_whose_answer_takes_the_result_away(
+    *, draw_allowed: bool
+) -> None:
+    """After a move the other seat can reach no more than the rest, if it acts first."""
+    judged = 0
+    for seed in range(30):
+        wanted = settings(transfer=True, draw_allowed=draw_allowed)
+        table = dealt_by_seed(wanted, seed)
+        play_out(table, random.Random(seed))
+        found = [(move, review_move(move, 500)) for move in endgame_moves(table.records)]
+        for (one, first), (other, second) in pairwise(found):
+            acted = other.position is not None and other.position.turn is Role.DEFENDER
+            if one.seat != other.seat and acted and first.after is not None:
+                assert second.before in (None, -first.after)
+                judged += 1
+    assert judged > 50
 
 
 def test_R9_4_where_no_draw_is_allowed_the_wrong_lead_loses() -> None:

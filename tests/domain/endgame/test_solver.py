@@ -112,6 +112,23 @@ def test_R15_the_last_transfer_draws_and_taking_loses() -> None:
     assert values == {MoveKind.TRANSFER: Value.DRAW, MoveKind.TAKE: Value.LOSS}
 
 
+def test_R6_2_a_lead_is_judged_by_the_transfer_that_answers_it() -> None:
+    # After 6♦ B transfers with 6♣ at once, and A faces two sixes, of which only 6♠ is left to beat
+    # one. A card added to 6♦ would prevent the transfer, but only if B let A add it.
+    hands = cards("6♦ 10♦ J♦ 6♠"), cards("6♣ J♣")
+    leads = evaluate_moves(Position(*hands, 2, transfer=True))
+    assert {move: entry.value for move, entry in leads.items() if entry.value > Value.LOSS} == {
+        attack("10♦"): Value.WIN
+    }
+    answers = evaluate_moves(
+        Position(
+            hands[0] ^ cards("6♦"), hands[1], 2, cards("6♦"), turn=Role.DEFENDER, transfer=True
+        )
+    )
+    assert answers[EndgameMove(MoveKind.TRANSFER, cards("6♣"))].value is Value.WIN
+    assert all(entry.exact for entry in (*leads.values(), *answers.values()))
+
+
 def test_R9_4_without_draws_the_defender_of_the_last_bout_loses() -> None:
     start = position("6♥", "7♥", draw_allowed=False)
     assert line(start, attack("6♥"), WAIT, defend("7♥", "6♥")) == A_WINS

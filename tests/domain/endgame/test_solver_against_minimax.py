@@ -116,6 +116,13 @@ def test_R14_4_the_solver_agrees_with_minimax(
         compare(random_bout(rng, table, lowest=lowest, cards=cards), table)
 
 
+def test_R5_1_without_transfers_it_does_not_matter_which_seat_acts_first() -> None:
+    rng = random.Random(51)
+    for number in range(200 * SWEEP):
+        table = ref.Table(rng.randrange(4), transfer=False, draws=bool(number % 2), eager=True)
+        compare(random_bout(rng, table, lowest=6, cards=rng.randint(4, 6)), table)
+
+
 @pytest.mark.parametrize("transfer", [False, True], ids=["podkidnoy", "perevodnoy"])
 @pytest.mark.parametrize("quiet", [46, 47, 48, 49])
 def test_R9_5_the_solver_agrees_with_minimax_near_the_fifty_bout_draw(

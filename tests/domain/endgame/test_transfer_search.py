@@ -35,7 +35,8 @@ def graph(start: ref.Bout, table: ref.Table) -> dict[State, set[State]]:
             continue
         edges[state] = set()
         if isinstance(state, ref.Bout):
-            for after in ref.successors(state, table).values():
+            for reached in ref.successors(state, table).values():
+                after = ref.resumed(reached, table)
                 edges[state].add(after._replace(quiet=0) if isinstance(after, ref.Bout) else after)
         open_ += edges[state]
     return edges
@@ -80,7 +81,8 @@ def test_R9_5_the_solver_agrees_with_retrograde_analysis(
             seat = ref.mover(state)
             expected = {}
             for (kind, card, target), reached in ref.successors(state, table).items():
-                after = reached._replace(quiet=0) if isinstance(reached, ref.Bout) else reached
+                after = ref.resumed(reached, table)
+                after = after._replace(quiet=0) if isinstance(after, ref.Bout) else after
                 worth = (after in won[seat]) - (after in won[1 - seat])
                 expected[KINDS[kind], bit(card), bit(target)] = worth
             found = evaluate_moves(as_position(state, table))

@@ -14,8 +14,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
-from types import NoneType
-from typing import get_args
 
 import grimp
 
@@ -31,7 +29,8 @@ def settings_table() -> str:
     texts = dict(attribute_docstrings(ROOT / "service/config.py"))
     rows = ["| variable | default | meaning |", "|---|---|---|"]
     for name, field in Config.model_fields.items():
-        default = "–" if NoneType in get_args(field.annotation) else f"`{field.default}`"
+        has_default = field.default is not None and field.default != ()
+        default = "–" if not has_default else f"`{field.default}`"
         rows.append(f"| `DURAK_{name.upper()}` | {shortened(default)} | {texts[name]} |")
     return "\n".join(rows)
 

@@ -4,15 +4,25 @@ Every limit, interval and timeout of the service is defined here, with its defau
 their unit. The docstrings are also the table in docs/operator.md (`make docs`).
 """
 
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Count = Annotated[int, Field(gt=0, le=10_000_000)]
 Points = Annotated[int, Field(ge=0, le=100_000)]
+
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_split)]
 
 
 class Config(BaseSettings):
@@ -100,8 +110,8 @@ class Config(BaseSettings):
     """Maximum number of concurrent unary calls without a token (practice, rules). More are refused
     with OVERLOADED."""
     public_calls_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 20.0
-    """Sustained rate of calls without a token from one network address. 0 means no limit. More are
-    refused with RATE_LIMITED."""
+    """Sustained rate of calls without a token from one network address, including streams and
+    their requests. 0 means no limit. More are refused with RATE_LIMITED."""
     public_calls_burst: Count = 100
     """Number of calls without a token that one network address may make in a burst after a
     pause."""
@@ -117,6 +127,13 @@ class Config(BaseSettings):
     public_streams_max: Count = 256
     """Maximum number of open streams without a token (health, reflection) in total. More are
     refused with OVERLOADED."""
+    address_streams_max: Count = 32
+    """Maximum number of open streams without a token from one network address. More are refused
+    with TOO_MANY_WATCHES."""
+    trusted_proxies: Networks = ()
+    """Addresses and networks of the proxies in front of the service, separated by commas. From
+    these alone the service takes the address of the client from the metadata `x-forwarded-for`:
+    the last entry that is not itself a trusted proxy."""
 
     # Connections.
     keepalive_interval_seconds: Seconds = 60.0

@@ -77,7 +77,6 @@ from service.matches.table_quota import TableQuota
 from service.practice.puzzles import Puzzles
 from service.practice.servicer import PracticeService
 from service.practice.texts import PracticeTexts
-from service.rpc.address_limits import PublicCalls
 from service.rpc.authentication import Authenticator, KeySource
 from service.rpc.authorization import ACCESS, Access
 from service.rpc.failures import Failures
@@ -276,14 +275,13 @@ def _observe(
 
 
 def add_public_services(config: Config, server: aio.Server) -> None:
-    """Add the services that need no token. Each network address has one rate for all of them."""
-    public_calls = PublicCalls(config)
+    """Add the services that need no token."""
     sheets = RuleSheets(
         idle_limit_seconds=config.idle_limit_seconds, remembered=config.rule_sheets_remembered_max
     )
-    add_RulesServiceServicer_to_server(RulesService(sheets, public_calls), server)
+    add_RulesServiceServicer_to_server(RulesService(sheets), server)
     puzzles = Puzzles(attempts_remembered_max=config.practice_attempts_remembered_max)
-    practice = PracticeService(puzzles, PracticeTexts(), public_calls)
+    practice = PracticeService(puzzles, PracticeTexts())
     add_PracticeServiceServicer_to_server(practice, server)
 
 
@@ -334,15 +332,7 @@ def build_interceptor(
         leeway_seconds=config.token_leeway_seconds,
         cache_size=config.token_cache_size_max,
     )
-    return Interceptor(
-        authenticator,
-        limits,
-        failures,
-        telemetry,
-        session_grace_seconds=config.session_grace_seconds,
-        log_calls=config.log_level == "debug",
-        access=access,
-    )
+    return Interceptor(authenticator, limits, failures, telemetry, config, access)
 
 
 async def _database(config: Config, stack: AsyncExitStack) -> tuple[str, EmbeddedPostgres | None]:

@@ -20,7 +20,6 @@ from durak.v1.table_pb2 import EndgameResult
 from service.practice import requests
 from service.practice.puzzles import Puzzles
 from service.practice.texts import PracticeTexts
-from service.rpc.address_limits import PublicCalls
 from service.rpc.call import Context, answer_language
 from service.rpc.errors import Refused, refuse
 from service.rpc.page_tokens import token_invalid
@@ -37,17 +36,15 @@ _RESULTS: Final = MappingProxyType(
 class PracticeService(api_grpc.PracticeServiceServicer):
     """The servicer. The interceptor turns its exceptions into a status."""
 
-    def __init__(self, puzzles: Puzzles, texts: PracticeTexts, public_calls: PublicCalls) -> None:
-        """Serve these puzzles, within the rate limit of each address."""
+    def __init__(self, puzzles: Puzzles, texts: PracticeTexts) -> None:
+        """Serve these puzzles."""
         self._puzzles = puzzles
         self._texts = texts
-        self._public_calls = public_calls
 
     async def ListPuzzles(
         self, request: api.ListPuzzlesRequest, context: Context
     ) -> api.ListPuzzlesResponse:
         """Return a page of puzzles. Its token is the id of the last puzzle of the previous page."""
-        self._public_calls.admit(context)
         size = requests.list_puzzles(request)
         language = answer_language(request.language)
         known = list(self._puzzles.by_id.values())
@@ -68,7 +65,6 @@ class PracticeService(api_grpc.PracticeServiceServicer):
         self, request: api.GetPuzzleRequest, context: Context
     ) -> api.GetPuzzleResponse:
         """Return one puzzle."""
-        self._public_calls.admit(context)
         requests.get_puzzle(request)
         language = answer_language(request.language)
         puzzle, started = self._find(request.puzzle_id)
@@ -90,7 +86,6 @@ class PracticeService(api_grpc.PracticeServiceServicer):
 
     async def TryMove(self, request: api.TryMoveRequest, context: Context) -> api.TryMoveResponse:
         """Judge a choice, and play the puzzle out."""
-        self._public_calls.admit(context)
         requests.try_move(request)
         language = answer_language(request.language)
         puzzle, started = self._find(request.puzzle_id)

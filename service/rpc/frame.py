@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from service.rpc.authorization import Access
 from service.rpc.call import Context
 from service.rpc.running_call import CallEnvironment, Method, RunningCall
-from service.rpc.stream_lifetime import MALFORMED, Requests
+from service.rpc.stream_lifetime import MALFORMED
 
 Behaviour = Callable[[Any, Context], Any]
 
@@ -73,7 +73,7 @@ class Frame:
         call = RunningCall(self._environment, self._method, context)
         try:
             await call.enter(request)
-            requests = Requests(request) if self._handler.request_streaming else None
+            requests = call.requests(request) if self._handler.request_streaming else None
             async with call.lifetime(requests):
                 return await self._respond(requests or request, context)
         except BaseException as error:

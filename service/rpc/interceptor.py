@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 from grpc import aio
 
+from service.config import Config
 from service.rpc.authentication import Authenticator
 from service.rpc.authorization import ACCESS, Access, access_to
 from service.rpc.failures import Failures
@@ -32,16 +33,20 @@ class Interceptor(aio.ServerInterceptor):
         limits: Limits,
         failures: Failures,
         telemetry: Telemetry,
-        *,
-        session_grace_seconds: float,
-        log_calls: bool = False,
+        config: Config,
         access: Mapping[str, Access] = ACCESS,
     ) -> None:
-        """Accept the calls that `access` allows. For the other arguments see CallEnvironment."""
+        """Accept the calls that `access` allows."""
         self.limits = limits
         self.failures = failures
         self._environment = CallEnvironment(
-            authenticator, limits, failures, telemetry, session_grace_seconds, log_calls
+            authenticator,
+            limits,
+            failures,
+            telemetry,
+            session_grace_seconds=config.session_grace_seconds,
+            trusted_proxies=config.trusted_proxies,
+            log_calls=config.log_level == "debug",
         )
         self.streams = self._environment.streams
         self._access = access

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 
 from domain.match.refusal import Refusal
@@ -85,12 +85,17 @@ class Limits:
             config.refused_tokens_burst,
             config.callers_remembered_max,
         )
+        self._public_rate = RateLimit(
+            config.public_calls_per_second, config.public_calls_burst, config.callers_remembered_max
+        )
         self._calls_max = config.calls_max
         self._watches_max = config.watches_max
         self._caller_watches_max = config.caller_watches_max
         self._public_calls_max = config.public_calls_max
         self._public_streams_max = config.public_streams_max
-        self._watches_by_caller: dict[str, int] = {}
+        self._address_streams_max = config.address_streams_max
+        self._watches_by_caller = Counter[str]()
+        self._public_streams_by_address = Counter[str]()
         self.calls = 0
         """Running unary calls and commands of sessions."""
         self.watches = 0
@@ -152,42 +157,52 @@ class Limits:
         """Count a watch or a session. Raises Refused RATE_LIMITED, TOO_MANY_WATCHES, OVERLOADED."""
         if self.watches >= self._watches_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
-        own = self._watches_by_caller.get(caller, 0)
-        if own >= self._caller_watches_max:
+        if self._watches_by_caller[caller] >= self._caller_watches_max:
             raise refuse(reasons.ERROR_REASON_TOO_MANY_WATCHES, quota="watches")
         self._spend(caller)
-        self._watches_by_caller[caller] = own + 1
+        self._watches_by_caller[caller] += 1
         self.watches += 1
 
     def end_watch(self, caller: str) -> None:
         """Release a watch or session that `begin_watch` counted."""
         self.watches -= 1
-        own = self._watches_by_caller[caller] - 1
-        if own:
-            self._watches_by_caller[caller] = own
-        else:
-            del self._watches_by_caller[caller]
+        _count_down(self._watches_by_caller, caller)
         self._note_idle()
 
-    def begin_public_call(self) -> None:
-        """Count a unary call without a token. Raises Refused OVERLOADED."""
+    def admit_public(self, address: str) -> None:
+        """Count a call without a token, or a request of its stream. Raises Refused RATE_LIMITED."""
+        wait_seconds = self._public_rate.spend(address)
+        if wait_seconds:
+            raise rate_limited("calls without a token", wait_seconds)
+
+    def begin_public_call(self, address: str) -> None:
+        """Count a unary call without a token. Raises Refused RATE_LIMITED, OVERLOADED."""
         if self.public_calls >= self._public_calls_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        self.admit_public(address)
         self.public_calls += 1
 
     def end_public_call(self) -> None:
         """Release a call that `begin_public_call` counted."""
         self.public_calls -= 1
 
-    def begin_public_stream(self) -> None:
-        """Count a stream without a token. Raises Refused OVERLOADED."""
+    def begin_public_stream(self, address: str) -> None:
+        """Count a stream without a token.
+
+        Raises Refused RATE_LIMITED, TOO_MANY_WATCHES, OVERLOADED.
+        """
         if self.public_streams >= self._public_streams_max:
             raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        if self._public_streams_by_address[address] >= self._address_streams_max:
+            raise refuse(reasons.ERROR_REASON_TOO_MANY_WATCHES, quota="streams without a token")
+        self.admit_public(address)
+        self._public_streams_by_address[address] += 1
         self.public_streams += 1
 
-    def end_public_stream(self) -> None:
+    def end_public_stream(self, address: str) -> None:
         """Release a stream that `begin_public_stream` counted."""
         self.public_streams -= 1
+        _count_down(self._public_streams_by_address, address)
 
     async def idle(self) -> None:
         """Wait until no call is running and no watch is open."""
@@ -209,3 +224,9 @@ def rate_limited(quota: str, wait_seconds: float) -> Refused:
     """Return the refusal of a caller that has to wait."""
     refusal = Refusal(reasons.ERROR_REASON_RATE_LIMITED, metadata={"quota": quota})
     return Refused(refusal, wait_seconds)
+
+
+def _count_down(counts: Counter[str], name: str) -> None:
+    counts[name] -= 1
+    if not counts[name]:
+        del counts[name]

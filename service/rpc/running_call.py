@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import grpc
@@ -12,7 +13,7 @@ import structlog
 from grpc import aio
 
 from durak.v1 import errors_pb2 as reasons
-from service.rpc.address_limits import address_of
+from service.rpc.addresses import Network, address_of
 from service.rpc.authentication import Authenticator
 from service.rpc.authorization import Access, authorise
 from service.rpc.call import NOBODY, Call, Caller, Context, enter_call
@@ -45,7 +46,8 @@ it once more."""
 class CallEnvironment:
     """What all calls of a server share.
 
-    `session_grace_seconds`: see config.py. `log_calls`: write a line (`debug`) for every call.
+    `session_grace_seconds` and `trusted_proxies`: see config.py. `log_calls`: write a line
+    (`debug`) for every call.
     """
 
     authenticator: Authenticator
@@ -53,6 +55,7 @@ class CallEnvironment:
     failures: Failures
     telemetry: Telemetry
     session_grace_seconds: float
+    trusted_proxies: Collection[Network]
     log_calls: bool
     streams: OpenStreams = field(default_factory=OpenStreams)
     unary_calls: "set[RunningCall]" = field(default_factory=set)
@@ -74,6 +77,7 @@ class RunningCall:
     """A call that the server works on."""
 
     __slots__ = (
+        "_address",
         "_caller",
         "_code",
         "_context",
@@ -94,6 +98,7 @@ class RunningCall:
         self._environment = environment
         self._method = method
         self._context = context
+        self._address = ""
         self._caller = NOBODY
         self._language = ""
         self._traced = _UNTRACED
@@ -123,6 +128,8 @@ class RunningCall:
                 raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
             self._caller = await self._authenticate(metadata)
             authorise(self._caller, method.access)
+        else:
+            self._address = self._find_address()
         self._count_in(environment.limits, self._caller)
         enter_call(self._call())
         if request is MALFORMED:
@@ -133,7 +140,7 @@ class RunningCall:
         caller = authenticator.cached(metadata)
         if caller is not None:
             return caller
-        address = address_of(self._context.peer())
+        address = self._address = self._find_address()
         limits.admit_token(address)
         try:
             return await authenticator.authenticate(metadata)
@@ -157,6 +164,16 @@ class RunningCall:
             )
             streams.authenticated.add(self._lifetime)
         return self._lifetime
+
+    def requests(self, source: AsyncIterator[object]) -> Requests:
+        """Return the requests of the stream. Without a token, each counts as a call.
+
+        Those of a session are counted where they are answered.
+        """
+        if not self._method.access.public:
+            return Requests(source)
+        # No reference to this call: the call holds the requests, and nothing breaks a cycle soon.
+        return Requests(source, partial(self._environment.limits.admit_public, self._address))
 
     def fail(self, error: BaseException) -> bool:
         """Give the call the status of an error.
@@ -222,11 +239,11 @@ class RunningCall:
             return
         if not method.is_stream:
             if method.access.public:
-                limits.begin_public_call()
+                limits.begin_public_call(self._address)
             else:
                 limits.begin_call(caller.subject)
         elif method.access.public:
-            limits.begin_public_stream()
+            limits.begin_public_stream(self._address)
         else:
             limits.begin_watch(caller.subject)
         self._is_counted = True
@@ -239,9 +256,14 @@ class RunningCall:
             else:
                 limits.end_call()
         elif method.access.public:
-            limits.end_public_stream()
+            limits.end_public_stream(self._address)
         else:
             limits.end_watch(self._caller.subject)
+
+    def _find_address(self) -> str:
+        return address_of(
+            self._context.peer(), call_metadata.get(), self._environment.trusted_proxies
+        )
 
     def _call(self) -> Call:
         return Call(self._caller, self._language, self._traced.trace_id, self._method.name)

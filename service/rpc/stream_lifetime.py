@@ -19,11 +19,14 @@ class Requests:
 
     When the stream has to end, the iteration raises Refused with the reason, even while it waits.
     The handler then finishes what runs, and does not catch the refusal. A request that is not a
-    message ends the iteration with MALFORMED_FIELD.
+    message ends the iteration with MALFORMED_FIELD, and one that `admit` refuses with its refusal.
     """
 
-    def __init__(self, source: AsyncIterator[object]) -> None:
+    def __init__(
+        self, source: AsyncIterator[object], admit: Callable[[], None] = lambda: None
+    ) -> None:
         self._source = source
+        self._admit = admit
         self._reason: ErrorReason.ValueType | None = None
         self._waiting: asyncio.Task[object] | None = None
         self._cancelled = False
@@ -53,6 +56,7 @@ class Requests:
             raise
         finally:
             self._waiting = None
+        self._admit()
         if request is MALFORMED:
             raise refuse(reasons.ERROR_REASON_MALFORMED_FIELD)
         return request

@@ -3,7 +3,6 @@
 from domain.match.refusal import Refusal
 from durak.v1 import rules_service_pb2 as api
 from durak.v1 import rules_service_pb2_grpc as api_grpc
-from service.rpc.address_limits import PublicCalls
 from service.rpc.call import Context, answer_language
 from service.rpc.errors import Refused
 from service.rules import requests
@@ -13,16 +12,14 @@ from service.rules.rule_sheets import RuleSheets
 class RulesService(api_grpc.RulesServiceServicer):
     """The servicer. The interceptor turns its exceptions into a status."""
 
-    def __init__(self, sheets: RuleSheets, public_calls: PublicCalls) -> None:
-        """Serve these sheets, within the rate limit of each address."""
+    def __init__(self, sheets: RuleSheets) -> None:
+        """Serve these sheets."""
         self._sheets = sheets
-        self._public_calls = public_calls
 
     async def ListPresets(
         self, request: api.ListPresetsRequest, context: Context
     ) -> api.ListPresetsResponse:
         """Return all presets."""
-        self._public_calls.admit(context)
         requests.list_presets(request)
         language = answer_language(request.language)
         return api.ListPresetsResponse(presets=self._sheets.presets(language), language=language)
@@ -31,7 +28,6 @@ class RulesService(api_grpc.RulesServiceServicer):
         self, request: api.GetRuleSheetRequest, context: Context
     ) -> api.GetRuleSheetResponse:
         """Return the rule sheet of a table."""
-        self._public_calls.admit(context)
         requests.get_rule_sheet(request)
         language = answer_language(request.language)
         sheet = self._sheets.sheet(request.settings, language)

@@ -410,3 +410,17 @@ async def test_an_embedded_postgres_that_dies_is_started_again(open_folder: Path
         watch.cancel()
         request = api.GetMatchRequest(match_id=match_id)
         await MatchServiceStub(channel).GetMatch(request, metadata=metadata(server))
+
+
+async def test_every_request_of_a_reflection_stream_counts_for_its_address(
+    database: Database, tmp_path: Path
+) -> None:
+    limited = config(database, tmp_path, public_calls_per_second=0.001, public_calls_burst=4)
+    async with running(limited) as server, client(server) as channel:
+        stub: Any = ServerReflectionStub(channel)  # type: ignore[arg-type]
+        requests = [reflection_pb2.ServerReflectionRequest(list_services="") for _ in range(4)]
+        call = stub.ServerReflectionInfo(iter(requests))
+        answers = [await call.read() for _ in range(3)]  # the stream itself is the first call
+        assert all(answer.list_services_response.service for answer in answers)
+        assert (await refusal(call.read())).reason == "RATE_LIMITED"
+        assert await health(channel, "liveness") == SERVING  # a probe always gets its answer

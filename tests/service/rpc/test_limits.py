@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from durak.v1 import errors_pb2 as reasons
@@ -81,6 +81,7 @@ def test_calls_spent_at_once_cost_as_much_as_one_by_one() -> None:
 
 
 @given(st.integers(1, 12), st.integers(1, 12))
+@settings(deadline=None)
 def test_a_call_that_counts_as_many_is_accepted_after_the_advised_wait(
     burst: int, more: int
 ) -> None:
@@ -148,12 +149,12 @@ async def test_a_refused_call_counts_nothing() -> None:
 
 async def test_public_streams_have_a_limit_of_their_own() -> None:
     limits = Limits(Config(public_streams_max=1, watches_max=1))
-    limits.begin_public_stream()
+    limits.begin_public_stream("ann's address")
     with pytest.raises(Refused):
-        limits.begin_public_stream()
+        limits.begin_public_stream("ann's address")
     limits.begin_watch("ann")
-    limits.end_public_stream()
-    limits.begin_public_stream()
+    limits.end_public_stream("ann's address")
+    limits.begin_public_stream("ann's address")
 
 
 async def test_idle_waits_for_the_last_call_and_the_last_watch() -> None:

@@ -262,7 +262,12 @@ class Config(BaseSettings):
     player with the most tasks gives way: a hard bot moves like a normal bot, and a review is
     refused with OVERLOADED."""
     reviews_max: Count = 2
-    """Maximum number of concurrent reviews. More are refused with OVERLOADED."""
+    """Maximum number of reviews that run at the same time. More wait in order of arrival, at most
+    one of each caller."""
+    reviews_waiting_max: Count = 32
+    """Maximum number of reviews that wait. More are refused with OVERLOADED."""
+    review_wait_seconds_max: Seconds = 20.0
+    """Maximum time that a review waits. Then it is refused with OVERLOADED."""
     review_positions_max: Count = 50_000
     """Maximum number of positions that the solver visits before and after each move of a
     review."""

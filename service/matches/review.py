@@ -2,6 +2,7 @@
 
 import time
 from typing import Final
+from uuid import UUID
 
 from domain.endgame import Value
 from domain.endgame.conversion import to_move_message
@@ -15,6 +16,7 @@ from service.rpc.errors import refuse
 from service.workers.errors import PoolClosedError, PoolFullError, TaskTimeoutError
 from service.workers.pool import WorkerPool
 from service.workers.tasks import find_endings, judge_move
+from service.workers.turns import Turns
 
 _RESULTS: Final = {
     Value.LOSS: EndgameResult.ENDGAME_RESULT_LOSS,
@@ -27,14 +29,17 @@ _RESULTS: Final = {
 class Reviews:
     """Makes reviews: a few at a time, and one at a time for each caller.
 
-    Each move is a task of its own for the workers. So the tasks of bots run in between, and a
-    review whose caller is gone ends soon.
+    Further callers wait, in order of arrival. As nobody waits twice, a caller waits for no more
+    than one review of each other caller. Each move is a task of its own for the workers. So the
+    tasks of bots run in between, and a review whose caller is gone ends soon.
     """
 
     def __init__(self, matches: LiveMatches, workers: WorkerPool) -> None:
         """Review these matches in `workers`."""
         self._matches = matches
         self._workers = workers
+        config = matches.context.config
+        self._turns = Turns(config.reviews_max, config.reviews_max + config.reviews_waiting_max)
         self._callers: set[str] = set()
 
     async def review(self, match_id: bytes, caller: Caller) -> list[api.ReviewedMove]:
@@ -43,6 +48,21 @@ class Reviews:
         Raises Refused MATCH_NOT_FOUND, NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED or DRAINING, and
         PoolBrokenError.
         """
+        if caller.subject in self._callers:  # before anything is read
+            raise refuse(reasons.ERROR_REASON_OVERLOADED)
+        self._callers.add(caller.subject)
+        try:
+            stream_id = await self._ended_match(match_id, caller)
+            return await self._review_in_turn(stream_id, caller.subject)
+        except (PoolFullError, TaskTimeoutError) as error:
+            raise refuse(reasons.ERROR_REASON_OVERLOADED) from error
+        except PoolClosedError as error:
+            raise refuse(reasons.ERROR_REASON_DRAINING) from error
+        finally:
+            self._callers.remove(caller.subject)
+
+    async def _ended_match(self, match_id: bytes, caller: Caller) -> UUID:
+        """Return the stream of a match that the caller may have reviewed."""
         with self._matches.pinned(match_id) as live:
             await live.submit(live.catch_up)
             name = str(live.stream_id)
@@ -53,20 +73,16 @@ class Reviews:
                 raise refuse(reasons.ERROR_REASON_NOT_SEATED, match_id=name)
             if live.match.phase != Phase.PHASE_ENDED:
                 raise refuse(reasons.ERROR_REASON_MATCH_NOT_ENDED, match_id=name)
-            stream_id = live.stream_id
-        is_full = len(self._callers) >= self._matches.context.config.reviews_max
-        if is_full or caller.subject in self._callers:
-            raise refuse(reasons.ERROR_REASON_OVERLOADED)
-        self._callers.add(caller.subject)
+            return live.stream_id
+
+    async def _review_in_turn(self, stream_id: UUID, caller_id: str) -> list[api.ReviewedMove]:
+        context = self._matches.context
+        turn = await self._turns.take(caller_id, context.config.review_wait_seconds_max)
         try:
-            stored = await self._matches.context.store.read(stream_id)
-            return await self._judge(caller.subject, [one.record for one in stored])
-        except (PoolFullError, TaskTimeoutError) as error:
-            raise refuse(reasons.ERROR_REASON_OVERLOADED) from error
-        except PoolClosedError as error:
-            raise refuse(reasons.ERROR_REASON_DRAINING) from error
+            stored = await context.store.read(stream_id)
+            return await self._judge(caller_id, [one.record for one in stored])
         finally:
-            self._callers.remove(caller.subject)
+            self._turns.give_back(turn)
 
     async def _judge(self, caller_id: str, records: list[bytes]) -> list[api.ReviewedMove]:
         config = self._matches.context.config

@@ -244,7 +244,7 @@ class MatchServiceServicer(object):
     def ReviewMatch(self, request, context):
         """Reviews a match that is over: for each move made with two seats in play and an empty stock, whether it kept the
         best result. For players of the match and for auditors. It takes the server some seconds, and each caller can have
-        one review at a time. Refused: NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED.
+        one review at a time, which waits while others run. Refused: NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

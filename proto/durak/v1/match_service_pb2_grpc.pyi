@@ -116,7 +116,7 @@ class MatchServiceStub:
     ReviewMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ReviewMatchRequest, _match_service_pb2.ReviewMatchResponse]
     """Reviews a match that is over: for each move made with two seats in play and an empty stock, whether it kept the
     best result. For players of the match and for auditors. It takes the server some seconds, and each caller can have
-    one review at a time. Refused: NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED.
+    one review at a time, which waits while others run. Refused: NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED.
     """
     PlaySession: _aio.StreamStreamMultiCallable[_match_service_pb2.PlaySessionRequest, _match_service_pb2.PlaySessionResponse]
     """Commands and watches on one stream: cheaper for a client that plays a lot. Each answer has the `request_id` of its
@@ -287,7 +287,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _abc.Awaitable[_match_service_pb2.ReviewMatchResponse]:
         """Reviews a match that is over: for each move made with two seats in play and an empty stock, whether it kept the
         best result. For players of the match and for auditors. It takes the server some seconds, and each caller can have
-        one review at a time. Refused: NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED.
+        one review at a time, which waits while others run. Refused: NOT_SEATED, MATCH_NOT_ENDED, OVERLOADED.
         """
 
     @_abc_1.abstractmethod

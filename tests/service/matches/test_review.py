@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from grpc import aio
 
 from durak.v1 import match_service_pb2 as api
 from durak.v1.errors_pb2 import ErrorReason
@@ -23,8 +25,10 @@ from tests.service.playing import (
     Replica,
     play_out,
     playing,
+    reason_of,
     refused,
     seated,
+    until,
 )
 
 __all__ = ["playing"]
@@ -151,23 +155,65 @@ async def test_moves_that_the_solver_has_no_time_for_are_undecided(playing: Play
     assert decided.before
 
 
-async def test_each_caller_may_have_one_review_at_a_time(playing: Playing) -> None:
-    replica = await playing.replica(review_seconds_max=PATIENCE_S, reviews_max=2)
+async def of_reviewers(playing: Playing, names: str, **settings: Any) -> list[Player]:
+    """Auditors, on a replica with these settings."""
+    replica = await playing.replica(review_seconds_max=PATIENCE_S, **settings)
+    return [await in_role(playing, replica, name, "auditor") for name in names.split()]
+
+
+async def ended_match(playing: Playing) -> str:
+    replica = await playing.replica()
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     match_id = await seated(players)
     await play_out(players, match_id)
-    calls: list[Any] = [players[0]] * 3 + [players[1]]
-    found = await asyncio.gather(
-        *(review(player, match_id) for player in calls), return_exceptions=True
-    )
-    answers = [moves for moves in found if isinstance(moves, list)]
-    assert len(answers) >= 2
-    assert isinstance(found[3], list)
-    for error in found:
-        if not isinstance(error, list):
-            async with refused(ErrorReason.ERROR_REASON_OVERLOADED):
-                raise error
-    assert await review(players[0], match_id) == answers[0]
+    return match_id
+
+
+async def test_each_caller_may_have_one_review_at_a_time(playing: Playing) -> None:
+    match_id = await ended_match(playing)
+    cleo, dora = await of_reviewers(playing, "cleo dora", reviews_max=2)
+    first = asyncio.create_task(review(cleo, match_id))
+    second = asyncio.create_task(review(cleo, match_id))
+    done, _ = await asyncio.wait([first, second], return_when=asyncio.FIRST_COMPLETED)
+    assert done == {second}  # refused before anything is read
+    async with refused(ErrorReason.ERROR_REASON_OVERLOADED):
+        await second
+    assert await review(dora, match_id) == await first == await review(cleo, match_id) != []
+
+
+async def test_two_accounts_that_repeat_reviews_do_not_keep_a_third_out(playing: Playing) -> None:
+    match_id = await ended_match(playing)
+    *greedy, ann = await of_reviewers(playing, "eve max ann", reviews_max=1)
+    made = Counter[str]()
+
+    async def repeat(player: Player) -> None:
+        while True:
+            await review(player, match_id)
+            made[player.name] += 1
+
+    repeating = [asyncio.create_task(repeat(player)) for player in greedy]
+    await until(lambda: len(made) == len(greedy))
+    assert await review(ann, match_id)
+    for task in repeating:
+        assert not task.done()
+        task.cancel()
+    await asyncio.wait(repeating)
+
+
+async def test_reviews_beyond_the_queue_or_its_time_are_OVERLOADED(playing: Playing) -> None:
+    match_id = await ended_match(playing)
+    limits: dict[str, dict[str, float]] = {
+        "a b c": {"reviews_waiting_max": 1},
+        "a b": {"review_wait_seconds_max": 0.000_001},
+    }
+    for names, limit in limits.items():
+        reviewers = await of_reviewers(playing, names, reviews_max=1, **limit)
+        found = await asyncio.gather(
+            *(review(reviewer, match_id) for reviewer in reviewers), return_exceptions=True
+        )
+        [error] = [one for one in found if not isinstance(one, list)]
+        assert isinstance(error, aio.AioRpcError)
+        assert reason_of(error) == ErrorReason.ERROR_REASON_OVERLOADED
 
 
 async def test_a_review_without_a_worker_is_OVERLOADED_and_one_during_shutdown_DRAINING(

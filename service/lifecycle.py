@@ -250,4 +250,4 @@ def relax_collector() -> None:
     them all again and again, which took a third of a busy server's time.
     """
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(50_000, 10, 10)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eventstore import EmbeddedPostgres, migrate
-from tests.bench import append, audit, bots, core, endgame, noisy, play, stakes
+from tests.bench import append, audit, bots, core, endgame, memory, noisy, play, stakes
 
 
 def _append() -> dict[str, float]:
@@ -38,6 +38,7 @@ def main() -> None:
         "bots": bots.run,
         "noisy": noisy.run,
         "core": core.run,
+        "memory": memory.run,
         "audit": audit.run,
         "endgame": _endgame,
     }

@@ -80,6 +80,11 @@ class Service:
             **settings,
         }
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     async def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from eventstore.errors import StoreUnavailable
 from eventstore.postgres.connect import disconnect
+from eventstore.postgres.retry import is_lost, unavailable
 
 if TYPE_CHECKING:
     from eventstore.postgres.connect import Connection
@@ -57,11 +58,16 @@ class Hints:
 
         `connected` is called once hints arrive: those from before it were missed.
         """
-        connection = await self._connect()
         try:
-            await self._exchange(connection, heard, connected)
-        finally:
-            await disconnect(connection)
+            connection = await self._connect()
+            try:
+                await self._exchange(connection, heard, connected)
+            finally:
+                await disconnect(connection)
+        except Exception as error:
+            if is_lost(error):
+                raise unavailable(error) from error
+            raise
 
     async def _exchange(
         self, connection: Connection, heard: Hint, connected: Callable[[], None]

@@ -1,4 +1,4 @@
-"""Memory of the service: what matches and watches hold, and what is left of them afterwards.
+"""Memory of the service: what matches and watches hold, and how much of it stays afterwards.
 
 All figures are resident memory of the process of the service, as the system counts it.
 """

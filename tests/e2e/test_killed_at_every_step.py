@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
 
@@ -22,6 +23,8 @@ import grpc
 import pytest
 from grpc import aio
 
+from domain.match.deal import secret_hash
+from durak.v1 import match_service_pb2 as api
 from durak.v1.table_pb2 import TableView
 from eventstore import EmbeddedPostgres, EventStore
 from tests.conftest import Database
@@ -36,25 +39,55 @@ STRIDE = 1 if "DURAK_TEST_EVERY_STEP" in os.environ else 3
 ANSWERED_S = 60
 QUIET = {
     f"DURAK_{name}_SECONDS": "3600"
-    for name in ("SWEEP_INTERVAL", "READINESS_INTERVAL", "STANDINGS_INTERVAL")
+    for name in (
+        *("DEADLINE_SCAN_INTERVAL", "HEADS_INTERVAL", "READINESS_INTERVAL"),
+        *("REVOCATIONS_INTERVAL", "STANDINGS_INTERVAL"),
+    )
 }
+
+
+def secret_of(player: Player) -> bytes:
+    return sha256(player.name.encode()).digest()
+
+
+async def promise_seat(player: Player, match_id: str, request_id: str) -> TableView:
+    promised = secret_hash(UUID(match_id).bytes, player.name, secret_of(player))
+    return await player.sit(match_id, request_id=request_id, client_seed_hash=promised)
+
+
+async def reveal(player: Player, match_id: str, request_id: str) -> TableView:
+    request = api.RevealSeedRequest(
+        match_id=match_id, request_id=request_id, secret=secret_of(player)
+    )
+    view: TableView = (await player.call("RevealSeed", request)).view
+    return view
+
+
+STEPS: Mapping[str, Command] = {"sit": take_seat, "promise": promise_seat, "reveal": reveal}
 COMMANDS = pytest.mark.parametrize(
     ("command", "before", "after"),
     [
         # Ann's coins, and bob's, available and in escrow.
-        (take_seat, ["bob"], [(900, 100), (900, 100)]),
-        (leave, ["ann", "bob"], [(900, 0), (1100, 0)]),
+        (take_seat, ["bob sit"], [(900, 100), (900, 100)]),
+        (leave, ["ann sit", "bob sit"], [(900, 0), (1100, 0)]),
+        (promise_seat, ["bob promise"], [(900, 100), (900, 100)]),
+        (
+            reveal,
+            ["ann promise", "bob promise", "bob reveal"],
+            [(900, 100), (900, 100)],
+        ),
     ],
-    ids=["sit-and-deal", "finish"],
+    ids=["sit-and-deal", "finish", "promise", "reveal-and-deal"],
 )
 
 
 async def prepare(players: Sequence[Player], before: Sequence[str]) -> str:
-    """Let ann, the first player, open a table. Seat the players named in `before`."""
+    """Let ann, the first player, open a table. Take the steps in `before`, such as `bob sit`."""
     match_id = (await players[0].open(staked())).match_id
-    for player in players:
-        if player.name.rstrip("0123456789") in before:
-            await player.sit(match_id)
+    for step in before:
+        name, act = step.split()
+        [player] = [one for one in players if one.name.rstrip("0123456789") == name]
+        await STEPS[act](player, match_id, new_id())
     return match_id
 
 
@@ -173,7 +206,7 @@ async def test_R12_8_the_service_is_killed_at_every_step(
             await check(outside, match_id, request_id, players, after)
             if was_answered:
                 assert without_server_time(calling.result()) == without_server_time(answer)
-                assert step > 5, "no step was interrupted"
+                assert step > STRIDE, "no step was interrupted"
                 return
         pytest.fail(f"a command has more than {STEPS_MOST} steps")
     finally:
@@ -210,7 +243,7 @@ async def test_R12_8_postgres_is_killed_at_every_step(
             assert without_server_time(again) == without_server_time(answer)
             await check(outside, match_id, request_id, players, after)
             if not happened:
-                assert step > 5, "no step was interrupted"
+                assert step > STRIDE, "no step was interrupted"
                 return
         pytest.fail(f"a command has more than {STEPS_MOST} steps")
 

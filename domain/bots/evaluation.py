@@ -65,28 +65,30 @@ class HandEvaluator:
         """Prepare the card values of a deck."""
         self._phases = [(most, weights, weights.card_values(deck)) for most, weights in _PHASES]
 
-    def survival_chance(self, simulation: Simulation, seat: int) -> float:
-        """Return the probability at the start of a bout that ``seat`` does not become the durak."""
+    def chances(self, simulation: Simulation) -> list[float]:
+        """Return the probability of each seat that it does not become the durak.
+
+        The simulation is at the start of a bout.
+        """
         in_play = simulation.in_play
         share = len(simulation.stock) / len(in_play)
         weights, values = next((w, cards) for most, w, cards in self._phases if share <= most)
-        total = own = 0.0
-        for other in in_play:
-            hand = simulation.hands[other]
+        odds = [0.0] * len(simulation.hands)
+        total = 0.0
+        for seat in in_play:
+            hand = simulation.hands[seat]
             plain = hand & PLAIN
             ranks = (plain | plain >> 1 | plain >> 2) & _LOWEST_OF_RANK
             value = weights.pair * (plain.bit_count() - ranks.bit_count())
-            if other == simulation.attacker:
+            if seat == simulation.attacker:
                 value += weights.lead
             while hand:
                 card = hand & -hand
                 hand ^= card
                 value += values[card]
-            odds = exp(-value)
-            total += odds
-            if other == seat:
-                own = odds
-        return 1.0 - own / total
+            odds[seat] = exp(-value)
+            total += odds[seat]
+        return [1.0 - own / total for own in odds]
 
 
 HAND_EVALUATORS: Final = MappingProxyType({deck: HandEvaluator(deck) for deck in _LOWEST_RANK})

@@ -195,7 +195,7 @@ class Simulation:
             if self.unbeaten and not self.taking:
                 self._defend(phase)
             if self.attacks >= self.cap or not self._throw_in(phase):
-                return self._close()
+                return self.close()
 
     def _defend(self, phase: PhasePolicy) -> None:
         """Let the defender beat everything, transfer or take."""
@@ -223,7 +223,7 @@ class Simulation:
     def _throw_in(self, phase: PhasePolicy) -> bool:
         """Let the throwers add one card. Return whether one of them did."""
         hands, ranks, passed, taking = self.hands, self.ranks, self.passed, self.taking
-        for seat in (self.attacker,) if len(self.in_play) == 2 else self._throwers():
+        for seat in self.throwers():
             fitting = hands[seat] & ranks
             if fitting and not (passed and passed >> seat & 1):
                 card = phase.add_to_take(fitting) if taking else phase.throw_in(fitting, self.weak)
@@ -232,9 +232,11 @@ class Simulation:
                     return True
         return False
 
-    def _throwers(self) -> list[int]:
-        """Return the seats that may throw in with three or more in play, clockwise (R5.2)."""
+    def throwers(self) -> list[int]:
+        """Return the seats that may throw in, clockwise from the attacker (R5.2)."""
         in_play = self.in_play
+        if len(in_play) == 2:
+            return [self.attacker]
         at = in_play.index(self.attacker)
         order = in_play[at:] + in_play[:at]
         order.remove(self.defender)
@@ -244,7 +246,7 @@ class Simulation:
         beside = (in_play[at - 1], self.after(self.defender))
         return [seat for seat in order if seat in beside]
 
-    def _close(self) -> int | None:
+    def close(self) -> int | None:
         """Close the bout and draw (R7, R8). Return the result (R9), None if the match goes on."""
         self.bouts += 1
         defender = self.defender

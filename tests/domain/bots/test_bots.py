@@ -55,7 +55,7 @@ class LegalBot:
 @pytest.fixture
 def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the hard bot a small budget: its moves are worse, and more matches fit into the time."""
-    monkeypatch.setattr(hard, "PLAYOUT_BOUTS_MAX", 40)
+    monkeypatch.setattr(hard, "ITERATIONS_MAX", 20)
     monkeypatch.setattr(endgame_play, "POSITIONS_MAX", 300)
 
 

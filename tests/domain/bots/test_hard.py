@@ -135,9 +135,7 @@ def chance_of(hand: str, other: str, stock: int, deck: Deck.ValueType = Deck.DEC
     """The survival chance of the first of two seats, who leads. Spades are trumps."""
     hands = [pack_cards(cards(words), 3) for words in (hand, other)]
     simulation = Simulation(hands, [1] * stock, 0, Variant())
-    chance, other_chance = (
-        HAND_EVALUATORS[deck].survival_chance(simulation, seat) for seat in (0, 1)
-    )
+    chance, other_chance = HAND_EVALUATORS[deck].chances(simulation)
     assert chance + other_chance == pytest.approx(1)  # one of two seats is the durak
     return chance
 
@@ -259,7 +257,7 @@ def test_R14_4_the_hard_bot_beats_the_others(monkeypatch: pytest.MonkeyPatch) ->
 
     docs/bots.md has the results of the full budget over thousands of deals.
     """
-    monkeypatch.setattr(hard, "PLAYOUT_BOUTS_MAX", 200)
+    monkeypatch.setattr(hard, "ITERATIONS_MAX", 100)
     monkeypatch.setattr(endgame_play, "POSITIONS_MAX", 1000)
     opponents = [BOTS[BotLevel.BOT_LEVEL_EASY], BOTS[NORMAL]] * 10
     deals = [

@@ -8,7 +8,7 @@ from domain.bots.simulation import Simulation
 from domain.cards import mask_of
 from domain.endgame.conversion import position_from_view, to_move_message
 from domain.endgame.position import EndgameMove, Position
-from domain.endgame.solver import Solver, Value
+from domain.endgame.solver import Solution, Solver, Value
 from domain.match.state import OPENING_ATTACK_CARDS_MAX
 from durak.v1.table_pb2 import Move, TableView
 
@@ -50,10 +50,10 @@ def known_position(view: TableView, memory: CardMemory) -> Position:
     return position_from_view(view, hands)
 
 
-def exact_outcome(simulation: Simulation, seat: int, trump_suit: int) -> float | None:
-    """Return the exact result for a seat at the start of a bout in a two-seat endgame.
+def solve_bout(simulation: Simulation, trump_suit: int, positions: int) -> Solution:
+    """Solve the start of a bout of two seats without a stock, for the attacker.
 
-    1 if the seat wins, 0.5 for a draw, 0 if it is the durak. None if the budget is too small.
+    ``positions`` is the maximum number of positions to visit.
     """
     attacker, defender = (
         mask_of(unpack(card, trump_suit) for card in split(simulation.hands[side]))
@@ -70,11 +70,7 @@ def exact_outcome(simulation: Simulation, seat: int, trump_suit: int) -> float |
         attacker_seat=simulation.attacker,
         defender_seat=simulation.defender,
     )
-    solution = Solver(position).solve(PLAYOUT_POSITIONS_MAX)
-    if not solution.exact:
-        return None
-    value = solution.value if seat == simulation.attacker else -solution.value
-    return (1 + value) / 2
+    return Solver(position).solve(positions)
 
 
 def _message(move: EndgameMove) -> Move:

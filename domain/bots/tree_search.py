@@ -16,7 +16,7 @@ from math import log, sqrt
 from typing import Final, TypeAlias
 
 from domain.bots.determinization import Determinizer, SeededRandom
-from domain.bots.endgame_play import exact_outcome
+from domain.bots.endgame_play import PLAYOUT_POSITIONS_MAX, solve_bout
 from domain.bots.evaluation import HandEvaluator
 from domain.bots.packed_cards import BEATERS_OF, SAME_RANK, Packed
 from domain.bots.policy import Policy
@@ -34,12 +34,14 @@ EXPLORATION: Final = 0.7
 """The weight of rarely tried moves against moves with good outcomes."""
 PLAYOUT_DEPTH_BOUTS: Final = 4
 """The number of bouts of an iteration before the hands are evaluated, if there is still a stock."""
+POSITIONS_MAX: Final = 5_000
+"""The maximum number of positions that the solver visits for the playouts of one search."""
 CLOSED: Final = -1
 """Instead of the seat to move: nobody can act, and the bout closes."""
 
 
 class Node:
-    """What is known about a sequence of moves.
+    """The statistics of a sequence of moves.
 
     Attributes:
         children: the moves tried after it.
@@ -66,6 +68,7 @@ class TreeSearch:
         "_evaluator",
         "_exact",
         "_policy",
+        "_positions_left",
         "_rng",
         "_samples",
         "_trump_suit",
@@ -98,6 +101,7 @@ class TreeSearch:
         self._trump_suit = trump_suit
         self._ends_known = ends_known
         self._exact: dict[tuple[Packed, Packed, int], float | None] = {}
+        self._positions_left = POSITIONS_MAX
 
     def best(self, seat: int, actions: list[Action], iterations: int) -> Action:
         """Return the action that was tried most often, the first one of equals.
@@ -198,7 +202,10 @@ class TreeSearch:
         hands = simulation.hands
         key = (hands[attacker], hands[defender], attacker)
         if key not in self._exact:
-            self._exact[key] = exact_outcome(simulation, attacker, self._trump_suit)
+            positions = min(PLAYOUT_POSITIONS_MAX, self._positions_left)
+            solution = solve_bout(simulation, self._trump_suit, positions)
+            self._positions_left -= solution.visited
+            self._exact[key] = (1 + solution.value) / 2 if solution.exact else None
         value = self._exact[key]
         if value is None:
             return None

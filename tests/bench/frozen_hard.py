@@ -14,7 +14,7 @@ from typing import Final
 
 from domain.bots.card_memory import CardMemory, remember_cards
 from domain.bots.determinization import Determinizer, SeededRandom
-from domain.bots.endgame_play import best_moves, exact_outcome, is_endgame
+from domain.bots.endgame_play import PLAYOUT_POSITIONS_MAX, best_moves, is_endgame, solve_bout
 from domain.bots.evaluation import HAND_EVALUATORS
 from domain.bots.legality import illegal_plays
 from domain.bots.normal import policy_move
@@ -116,9 +116,10 @@ def _playout_outcome(
     apply_move(simulation, move, seat, view.trump_suit - 1)
     while simulation.bouts < PLAYOUT_DEPTH_BOUTS or not simulation.stock:
         if ends_known and not simulation.stock and len(simulation.in_play) == 2:
-            proven = exact_outcome(simulation, seat, view.trump_suit - 1)
-            if proven is not None:
-                return proven
+            solution = solve_bout(simulation, view.trump_suit - 1, PLAYOUT_POSITIONS_MAX)
+            if solution.exact:
+                value = solution.value if seat == simulation.attacker else -solution.value
+                return (1 + value) / 2
             ends_known = False
         durak = simulation.play_bout(NORMAL)
         if durak is not None:

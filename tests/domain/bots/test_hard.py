@@ -11,7 +11,7 @@ from domain.bots import BOTS, choose_move, endgame_play, hard
 from domain.bots.arena import estimate, play_deal
 from domain.bots.card_memory import remember_cards
 from domain.bots.determinization import Determinizer, SeededRandom
-from domain.bots.endgame_play import exact_outcome, is_endgame, known_position
+from domain.bots.endgame_play import is_endgame, known_position, solve_bout
 from domain.bots.evaluation import HAND_EVALUATORS
 from domain.bots.packed_cards import Packed, pack_cards, pack_mask
 from domain.bots.simulation import Simulation, Variant
@@ -238,7 +238,9 @@ def outcomes(attacker: str, defender: str, *, draw_allowed: bool = True) -> tupl
     """The results of the attacker and the defender. Spades are trumps, seat 1 attacks."""
     hands = [pack_cards(cards(words), 3) for words in (defender, attacker)]
     simulation = Simulation(hands, [], 1, Variant(draw_allowed=draw_allowed))
-    return exact_outcome(simulation, 1, 3), exact_outcome(simulation, 0, 3)
+    solution = solve_bout(simulation, 3, 100)
+    assert solution.exact
+    return (1 + solution.value) / 2, (1 - solution.value) / 2
 
 
 def test_R15_the_ends_of_playouts_are_exact() -> None:

@@ -34,6 +34,8 @@ EXPLORATION: Final = 0.7
 """The weight of rarely tried moves against moves with good outcomes."""
 PLAYOUT_DEPTH_BOUTS: Final = 4
 """The number of bouts of an iteration before the hands are evaluated, if there is still a stock."""
+BOUTS_MAX: Final = 1_500
+"""The maximum number of bouts in all iterations of a search. Only long endings reach it."""
 POSITIONS_MAX: Final = 5_000
 """The maximum number of positions that the solver visits for the playouts of one search."""
 CLOSED: Final = -1
@@ -109,8 +111,13 @@ class TreeSearch:
         ``actions`` are the moves that ``seat`` may choose from. ``iterations`` is at least 1.
         """
         root = Node()
+        bouts = 0
         for _ in range(iterations):
-            self._iterate(root, self._samples.sample(self._rng), seat, actions)
+            simulation = self._samples.sample(self._rng)
+            self._iterate(root, simulation, seat, actions)
+            bouts += simulation.bouts
+            if bouts >= BOUTS_MAX:
+                break
         tried = [action for action in actions if action in root.children]
         return max(tried, key=lambda action: root.children[action].visits)
 

@@ -23,7 +23,7 @@ MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test bench lint format proto docs proto-baseline clean
+.PHONY: help setup serve demo web test bench lint format proto docs proto-baseline clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -37,6 +37,9 @@ serve: setup ## Run the service, on an embedded Postgres unless DURAK_DATABASE_U
 
 demo: setup ## Play a whole match over gRPC between four clients and replay it from the log
 	@exec $(BIN)/durak demo $(ARGS)
+
+web: setup ## Play in the browser: starts Postgres, the service, the edge and the web client. Needs Node
+	@exec $(BIN)/python deploy/web.py $(ARGS)
 
 test: setup ## Run the tests on three processes; TESTS=tests/domain selects a part, ARGS=-x passes options to pytest
 	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) $(TESTS)

@@ -32,6 +32,7 @@ class Service:
     channel: aio.Channel
     key: DevelopmentKey
     note_key: NoteKey
+    port: int
 
     def metadata(self, subject: str, *roles: str) -> tuple[tuple[str, str], ...]:
         token = self.key.mint(
@@ -76,4 +77,5 @@ async def serving(database: Database, folder: Path, **settings: Any) -> AsyncIte
     async with running(config) as server, await EventStore.open(database.app_dsn) as store:
         assert server.development_key is not None
         async with aio.insecure_channel(server.address) as channel:
-            yield Service(config, store, channel, server.development_key, note_key)
+            port = int(server.address.rpartition(":")[2])
+            yield Service(config, store, channel, server.development_key, note_key, port)

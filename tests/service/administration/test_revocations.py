@@ -52,7 +52,8 @@ async def another(first: Service, folder: Path) -> AsyncIterator[Service]:
         running(config) as server,
         aio.insecure_channel(server.address) as channel,
     ):
-        yield Service(config, first.store, channel, first.key, first.note_key)
+        port = int(server.address.rpartition(":")[2])
+        yield Service(config, first.store, channel, first.key, first.note_key, port)
 
 
 async def revoke(service: Service, player_id: str, token_id: str = "") -> None:

@@ -1,0 +1,110 @@
+/** Calls to the service: who calls, safe repetition, and refusals in words. */
+import { createClient, Code, ConnectError, type Interceptor } from "@connectrpc/connect"
+import { createGrpcWebTransport } from "@connectrpc/connect-web"
+import { signal } from "@preact/signals"
+import { ErrorInfoSchema, LocalizedMessageSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb"
+import { MatchService } from "./gen/durak/v1/match_service_pb"
+import { PracticeService } from "./gen/durak/v1/practice_service_pb"
+import { RulesService } from "./gen/durak/v1/rules_service_pb"
+import { StandingsService } from "./gen/durak/v1/standings_service_pb"
+import { WalletService } from "./gen/durak/v1/wallet_service_pb"
+import { language } from "./settings"
+
+export interface Player {
+  id: string
+  name: string
+}
+
+const TOKEN = "durak.token"
+const REPEATS = 12
+export const token = signal(localStorage.getItem(TOKEN) ?? "")
+/** True: the service refused the token. The player signs in again, and open tables go on. */
+export const expired = signal(false)
+
+/** Return the player that a token names. Only the service verifies tokens. */
+export function playerOf(jwt: string): Player | undefined {
+  try {
+    const part = jwt.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")
+    const bytes = Uint8Array.from(atob(part), (it) => it.charCodeAt(0))
+    const claims = JSON.parse(new TextDecoder().decode(bytes))
+    return typeof claims.sub === "string" ? { id: claims.sub, name: claims.name || claims.sub } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function signIn(jwt: string): boolean {
+  if (!playerOf(jwt)) return false
+  localStorage.setItem(TOKEN, jwt)
+  token.value = jwt
+  expired.value = false
+  return true
+}
+
+export function signOut(): void {
+  localStorage.removeItem(TOKEN)
+  token.value = ""
+}
+
+const metadata: Interceptor = (next) => (request) => {
+  request.header.set("accept-language", language.value)
+  const isPublic = [PracticeService.typeName, RulesService.typeName].includes(request.service.typeName)
+  if (token.value && !isPublic) request.header.set("authorization", `Bearer ${token.value}`)
+  // A hint for the edge: calls of one match reach the replica that has it in memory.
+  const { matchId } = request.message as { matchId?: unknown }
+  if (typeof matchId === "string" && matchId) request.header.set("x-match-id", matchId)
+  return next(request)
+}
+
+const transport = createGrpcWebTransport({ baseUrl: location.origin, interceptors: [metadata] })
+export const matches = createClient(MatchService, transport)
+export const practice = createClient(PracticeService, transport)
+export const rules = createClient(RulesService, transport)
+export const standings = createClient(StandingsService, transport)
+export const wallet = createClient(WalletService, transport)
+
+/** The reason of a refusal. Empty: the connection broke, and no answer of the service came. */
+export function reasonOf(error: unknown): string {
+  return ConnectError.from(error).findDetails(ErrorInfoSchema)[0]?.reason ?? ""
+}
+
+/** The text of a refusal for the player. */
+export function textOf(error: unknown): string {
+  const found = ConnectError.from(error)
+  return found.findDetails(LocalizedMessageSchema)[0]?.message ?? found.rawMessage
+}
+
+export const requestId = (): string => crypto.randomUUID()
+export const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/**
+ * Send a request until the service has answered it. A command carries its request id, so that it takes effect once,
+ * however often it is sent. Throws the refusal.
+ */
+export async function answered<T>(send: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send()
+    } catch (error) {
+      noteToken(error)
+      const delay = attempt < REPEATS ? delayOf(error, attempt) : undefined
+      if (delay === undefined) throw error
+      await pause(delay)
+    }
+  }
+}
+
+/** How long to wait before the same request is sent again. Undefined: it must not be. */
+function delayOf(error: unknown, attempt: number): number | undefined {
+  const found = ConnectError.from(error)
+  const named = found.findDetails(RetryInfoSchema)[0]?.retryDelay
+  if (named) return Number(named.seconds) * 1000 + named.nanos / 1e6
+  const reason = reasonOf(error)
+  const again = reason === "" || reason === "CONTENTION" || found.code === Code.Unavailable
+  return again ? Math.min(200 * 2 ** attempt, 5000) * (0.5 + Math.random() / 2) : undefined
+}
+
+export function noteToken(error: unknown): void {
+  if (ConnectError.from(error).code === Code.Unauthenticated) expired.value = true
+}

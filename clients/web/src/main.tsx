@@ -1,0 +1,88 @@
+/** The start of the client: the address, the sign-in and the frame around all pages. */
+import { signal } from "@preact/signals"
+import { render, type JSX } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import { expired, playerOf, signIn, token, wallet } from "./calls"
+import { Lobby } from "./lobby"
+import { Practice, Ratings, SettingsPage } from "./pages"
+import { TablePage } from "./table"
+import { t } from "./texts"
+import "./style.css"
+
+const address = signal(location.hash)
+addEventListener("hashchange", () => (address.value = location.hash))
+
+/** `#token=…` signs in, as in the address that `make web` prints, and leaves the address. */
+function takeToken(): void {
+  const given = /^#token=([\w.-]+)$/.exec(location.hash)?.[1]
+  if (!given || !signIn(given)) return
+  history.replaceState(null, "", "#/")
+  address.value = "#/"
+}
+
+function bytesOf(base64: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(base64), (it) => it.charCodeAt(0))
+  } catch {
+    return new Uint8Array()
+  }
+}
+
+function Page(): JSX.Element {
+  const match = /^#\/match\/([0-9a-f-]{36})(?:\?k=(.+))?$/i.exec(address.value)
+  if (match) return <TablePage key={match[1]!} matchId={match[1]!} secret={bytesOf(match[2] ?? "")} />
+  if (address.value === "#/practice") return <Practice />
+  if (address.value === "#/ratings") return <Ratings />
+  if (address.value === "#/settings") return <SettingsPage />
+  return <Lobby />
+}
+
+function SignIn(): JSX.Element {
+  const [bad, setBad] = useState(false)
+  return (
+    <form class="sign-in" onSubmit={(event) => {
+      event.preventDefault()
+      setBad(!signIn(String(new FormData(event.currentTarget).get("token")).trim()))
+    }}>
+      <h1>{t("title")}</h1>
+      <p>{t(expired.value ? "expired" : "signInHint")}</p>
+      <label>{t("token")} <input name="token" required autocomplete="off" spellcheck={false} /></label>
+      {bad && <p class="problem" role="alert">{t("badToken")}</p>}
+      <button class="primary">{t("signIn")}</button>
+    </form>
+  )
+}
+
+function Coins(): JSX.Element | null {
+  const [coins, setCoins] = useState<bigint>()
+  useEffect(() => {
+    wallet.getBalance({}).then((it) => setCoins(it.balance?.availableCoins), () => setCoins(undefined))
+  }, [address.value, token.value])
+  return coins === undefined ? null : <span class="coins">◉ {String(coins)} {t("coins")}</span>
+}
+
+function App(): JSX.Element {
+  const player = playerOf(token.value)
+  const open = address.value === "#/practice" || address.value === "#/settings"
+  const inMatch = address.value.startsWith("#/match/")
+  const link = (to: string, text: string): JSX.Element => (
+    <a href={to} aria-current={(address.value || "#/") === to ? "page" : undefined}>{text}</a>
+  )
+  return (
+    <>
+      {!inMatch && (
+        <header>
+          <a class="logo" href="#/">♠ {t("title")}</a>
+          <nav>{link("#/", t("tables"))}{link("#/practice", t("practice"))}{link("#/ratings", t("ratings"))}{link("#/settings", t("settings"))}</nav>
+          {player && <span class="who">{player.name} <Coins /></span>}
+        </header>
+      )}
+      {player || open ? <Page /> : <main class="page"><SignIn /></main>}
+      {player && expired.value && <div class="overlay"><SignIn /></div>}
+    </>
+  )
+}
+
+takeToken()
+addEventListener("hashchange", takeToken)
+render(<App />, document.getElementById("app")!)

@@ -1,0 +1,57 @@
+/** Events in words, for the line under the table and for screen readers. */
+import { nameOf } from "./cards"
+import { TookReason, type Event } from "./gen/durak/v1/events_pb"
+import { BotLevel } from "./gen/durak/v1/settings_pb"
+import type { SeatView, TableView } from "./gen/durak/v1/table_pb"
+import { language } from "./settings"
+import { t } from "./texts"
+
+export function seatName(view: TableView, seat: number): string {
+  return seat === view.yourSeat ? t("you") : nameOfSeat(view.seats[seat])
+}
+
+export function nameOfSeat(seat: Pick<SeatView, "seat" | "taken" | "displayName" | "botLevel"> | undefined): string {
+  if (!seat?.taken) return t("freeSeat")
+  return seat.botLevel === BotLevel.UNSPECIFIED ? seat.displayName : `${t("bot")} ${seat.seat + 1}`
+}
+
+/** Return the sentence of an event. Empty for events that the table itself shows. */
+export function sentence(view: TableView, { kind }: Event): string {
+  const name = (seat: number): string => nameOfSeat(view.seats[seat])
+  const card = (it: number): string => nameOf(it, language.value)
+  switch (kind.case) {
+    case "seatTaken":
+      return t("eSeatTaken", name(kind.value.seat))
+    case "seatVacated":
+      return t("eSeatVacated", kind.value.seat + 1)
+    case "dealt":
+      return t("eDealt", card(kind.value.trumpCard))
+    case "attacked":
+      return t("eAttacked", name(kind.value.seat), card(kind.value.card))
+    case "defended":
+      return t("eDefended", name(kind.value.seat), card(kind.value.attackCard), card(kind.value.card))
+    case "transferred":
+      return t("eTransferred", name(kind.value.seat), card(kind.value.card))
+    case "passed":
+      return t("ePassed", name(kind.value.seat))
+    case "takeDeclared":
+      return t("eTakeDeclared", name(kind.value.seat))
+    case "took": {
+      const { seat, cards, reason } = kind.value
+      const id = reason === TookReason.CHEAT ? "eCheat" : reason === TookReason.FALSE_ACCUSATION ? "eFalse" : "eTook"
+      return t(id, name(seat), cards.length)
+    }
+    case "discarded":
+      return t("eDiscarded")
+    case "wentOut":
+      return t("eWentOut", kind.value.seats.map(name).join(", "))
+    case "challenged":
+      return t("eChallenged", name(kind.value.seat))
+    case "timedOut":
+      return t("eTimedOut", name(kind.value.seat))
+    case "left":
+      return t("eLeft", name(kind.value.seat))
+    default:
+      return ""
+  }
+}

@@ -1,0 +1,148 @@
+/** The smaller pages: ratings, practice, settings. */
+import { useEffect, useState } from "preact/hooks"
+import type { JSX } from "preact"
+import type { Signal } from "@preact/signals"
+import { CardFace, nameOf } from "./cards"
+import type { Puzzle, PuzzleChoice, PuzzleSummary, TryMoveResponse } from "./gen/durak/v1/practice_service_pb"
+import type { Rating } from "./gen/durak/v1/standings_service_pb"
+import { answered, noteToken, playerOf, practice, signOut, standings, textOf, token } from "./calls"
+import { fourColours, language, LANGUAGES, motion, sound, theme, type Language } from "./settings"
+import { t, type TextId } from "./texts"
+
+/** Read once for each value of `keys`. Returns what was read, or the refusal in words. */
+function useRead<T>(read: () => Promise<T>, keys: unknown[]): { found?: T; problem?: string } {
+  const [state, setState] = useState<{ found?: T; problem?: string }>({})
+  useEffect(() => {
+    let current = true
+    answered(read).then(
+      (found) => current && setState({ found }),
+      (error) => {
+        noteToken(error)
+        if (current) setState({ problem: textOf(error) })
+      },
+    )
+    return () => void (current = false)
+  }, keys)
+  return state
+}
+
+export function Ratings(): JSX.Element {
+  const { found, problem } = useRead(() => standings.listRatings({ pageSize: 50 }), [token.value])
+  const own = playerOf(token.value)?.id
+  return (
+    <main class="page">
+      <h1>{t("ratings")}</h1>
+      {problem && <p class="problem" role="alert">{problem}</p>}
+      <ol class="ratings">{found?.ratings.map((it) => <Line key={it.playerId} rating={it} own={it.playerId === own} />)}</ol>
+    </main>
+  )
+}
+
+function Line({ rating, own }: { rating: Rating; own: boolean }): JSX.Element {
+  return (
+    <li class={own ? "own" : ""}>
+      <b>{decodeURIComponent(rating.playerId)}</b>
+      <span>{rating.points} {t("points")}</span>
+      <small>{rating.wins} {t("wins")} · {rating.losses} {t("losses")}</small>
+    </li>
+  )
+}
+
+export function Practice(): JSX.Element {
+  const [chosen, setChosen] = useState<PuzzleSummary>()
+  const { found, problem } = useRead(() => practice.listPuzzles({ language: language.value, pageSize: 100 }), [language.value])
+  if (chosen) return <PuzzlePage id={chosen.puzzleId} back={() => setChosen(undefined)} />
+  return (
+    <main class="page">
+      <h1>{t("practice")}</h1>
+      {problem && <p class="problem" role="alert">{problem}</p>}
+      <ul class="tables">
+        {found?.puzzles.map((it) => (
+          <li key={it.puzzleId}><button class="row-button" onClick={() => setChosen(it)}><b>{it.title}</b><span aria-label={`${it.difficulty}`}>{"★".repeat(it.difficulty)}</span></button></li>
+        ))}
+      </ul>
+    </main>
+  )
+}
+
+function PuzzlePage({ id, back }: { id: string; back: () => void }): JSX.Element {
+  const { found, problem } = useRead(() => practice.getPuzzle({ puzzleId: id, language: language.value }), [id, language.value])
+  const [answer, setAnswer] = useState<TryMoveResponse>()
+  const [refusal, setRefusal] = useState("")
+  const puzzle = found?.puzzle
+  const choose = async ({ kind }: PuzzleChoice): Promise<void> => {
+    try {
+      setAnswer(await answered(() => practice.tryMove({ puzzleId: id, language: language.value, choice: kind })))
+    } catch (error) {
+      setRefusal(textOf(error))
+    }
+  }
+  return (
+    <main class="page puzzle">
+      <button class="quiet" onClick={back}>← {t("practice")}</button>
+      {(problem || refusal) && <p class="problem" role="alert">{problem || refusal}</p>}
+      {puzzle && <Position puzzle={puzzle} />}
+      {puzzle && !answer && (
+        <div class="choices">{puzzle.choices.map((it) => <button key={it.text} onClick={() => void choose(it)}>{it.text}</button>)}</div>
+      )}
+      {answer && (
+        <div class={`answer ${answer.right ? "right" : ""}`} role="status">
+          <h2>{t(answer.right ? "right" : "wrong")}</h2>
+          <p>{answer.resultText}</p>
+          <p>{answer.explanation}</p>
+          <ol>{[...answer.steps, ...answer.continuation].map((it, at) => <li key={at}>{it.text}</li>)}</ol>
+          <button class="primary" onClick={() => setAnswer(undefined)}>{t("again")}</button>
+        </div>
+      )}
+    </main>
+  )
+}
+
+function Position({ puzzle }: { puzzle: Puzzle }): JSX.Element {
+  const view = puzzle.view!
+  const onTable = view.table.flatMap((it) => [it.attackCard, ...(it.defence ? [it.defence.card] : [])])
+  return (
+    <>
+      <h1>{puzzle.summary?.title}</h1>
+      <p>{puzzle.situation}</p>
+      <Row name={t("opponent")} cards={puzzle.opponentHand} />
+      {onTable.length > 0 && <Row name={t("onTable")} cards={onTable} />}
+      <Row name={t("hand")} cards={view.hand} />
+      <h2>{puzzle.question}</h2>
+    </>
+  )
+}
+
+function Row({ name, cards }: { name: string; cards: number[] }): JSX.Element {
+  return (
+    <section class="row-cards" role="img" aria-label={`${name}: ${cards.map((it) => nameOf(it, language.value)).join(" ")}`}>
+      <small>{name}</small>
+      <div>{cards.map((it) => <CardFace key={it} card={it} language={language.value} />)}</div>
+    </section>
+  )
+}
+
+const LANGUAGE_NAMES: Record<Language, string> = { ru: "Русский", el: "Ελληνικά", en: "English" }
+
+export function SettingsPage(): JSX.Element {
+  const tick = (setting: Signal<boolean>, text: TextId): JSX.Element => (
+    <label class="tick"><input type="checkbox" checked={setting.value} onChange={(it) => (setting.value = it.currentTarget.checked)} /> {t(text)}</label>
+  )
+  return (
+    <main class="page">
+      <h1>{t("settings")}</h1>
+      <div class="opening">
+        <label>{t("languageName")} <select value={language.value} onChange={(it) => (language.value = it.currentTarget.value as Language)}>
+          {LANGUAGES.map((it) => <option key={it} value={it} lang={it}>{LANGUAGE_NAMES[it]}</option>)}
+        </select></label>
+        <label>{t("theme")} <select value={theme.value} onChange={(it) => (theme.value = it.currentTarget.value as typeof theme.value)}>
+          {(["auto", "light", "dark"] as const).map((it) => <option key={it} value={it}>{t(it)}</option>)}
+        </select></label>
+        {tick(motion, "motion")}
+        {tick(sound, "sound")}
+        {tick(fourColours, "fourColours")}
+        <button onClick={signOut}>{t("signOut")}</button>
+      </div>
+    </main>
+  )
+}

@@ -125,6 +125,7 @@ def _setup(facts: Facts) -> Iterator[Line]:
     else:
         yield Line("setup-deal-all", ("R3.1", "R3.3"))
     yield Line("setup-first" if facts.a_trump_is_dealt else "setup-first-lot", ("R3.4",))
+    yield Line("setup-secrets", ("R3.6", "R10.9"))
     yield Line("setup-fair", ("R3.1", "R3.5"))
 
 

@@ -114,7 +114,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     Cause: the cards are not dealt, or the match is over. Action: look at TableView.phase. FAILED_PRECONDITION.
     """
     ERROR_REASON_MATCH_NOT_WAITING: _ErrorReason.ValueType  # 31
-    """Cause: the cards are dealt or the match is over, so no seat can be taken and the table cannot be cancelled (R3.0).
+    """Cause: all seats are taken (secrets are being revealed or the cards are dealt), or the match is over. So no seat can
+    be taken, and the table cannot be cancelled (R3.0).
     From Rematch: this holds for the rematch of the match, and a match has only one. Action: look at TableView.phase;
     if the rematch is over too, call Rematch for it, or open a new table. FAILED_PRECONDITION.
     """
@@ -481,7 +482,8 @@ ERROR_REASON_MATCH_NOT_IN_PLAY: ErrorReason.ValueType  # 30
 Cause: the cards are not dealt, or the match is over. Action: look at TableView.phase. FAILED_PRECONDITION.
 """
 ERROR_REASON_MATCH_NOT_WAITING: ErrorReason.ValueType  # 31
-"""Cause: the cards are dealt or the match is over, so no seat can be taken and the table cannot be cancelled (R3.0).
+"""Cause: all seats are taken (secrets are being revealed or the cards are dealt), or the match is over. So no seat can
+be taken, and the table cannot be cancelled (R3.0).
 From Rematch: this holds for the rematch of the match, and a match has only one. Action: look at TableView.phase;
 if the rematch is over too, call Rematch for it, or open a new table. FAILED_PRECONDITION.
 """

@@ -156,9 +156,11 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def TakeSeat(self, request, context):
-        """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
-        balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
+        """Gives the caller a seat. When the last free seat is taken the cards are dealt, unless a player has promised a secret:
+        then these players must call RevealSeed first (R3.6). At a staked table the stake moves from the caller's balance to
+        the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED,
+        SEATING_SUSPENDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -173,15 +175,17 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def LeaveMatch(self, request, context):
-        """Gives up the caller's seat. Before the deal, the seat becomes free and the stake is refunded. After the deal, the
-        match ends as abandoned, permanently (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT, MATCH_NOT_IN_PLAY.
+        """Gives up the caller's seat. While seats are free, the seat becomes free and the stake is refunded. While secrets are
+        being revealed, the table is cancelled, all stakes are refunded, and the deal counts as prevented by the caller
+        (R3.6). After the deal, the match ends as abandoned, permanently (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT,
+        MATCH_NOT_IN_PLAY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTable(self, request, context):
-        """Closes a table before the deal (R3.0). Only for the owner; at a rematch, for each player in TableView.reserved_for,
+        """Closes a table with free seats (R3.0). Only for the owner; at a rematch, for each player in TableView.reserved_for,
         seated or not. Refused: NOT_OWNER, MATCH_NOT_WAITING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

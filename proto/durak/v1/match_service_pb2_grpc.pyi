@@ -64,20 +64,24 @@ class MatchServiceStub:
     UNKNOWN_PRESET, TOO_MANY_TABLES.
     """
     TakeSeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.TakeSeatRequest, _match_service_pb2.TakeSeatResponse]
-    """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
-    balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-    MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
+    """Gives the caller a seat. When the last free seat is taken the cards are dealt, unless a player has promised a secret:
+    then these players must call RevealSeed first (R3.6). At a staked table the stake moves from the caller's balance to
+    the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
+    MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED,
+    SEATING_SUSPENDED.
     """
     SeatBot: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SeatBotRequest, _match_service_pb2.SeatBotResponse]
     """Gives a seat to a bot. Only for the owner of the table. Refused: NOT_OWNER, SEAT_TAKEN, TABLE_FULL, SEAT_RESERVED,
     MATCH_NOT_WAITING, NO_BOTS_AT_STAKED_TABLE.
     """
     LeaveMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.LeaveMatchRequest, _match_service_pb2.LeaveMatchResponse]
-    """Gives up the caller's seat. Before the deal, the seat becomes free and the stake is refunded. After the deal, the
-    match ends as abandoned, permanently (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT, MATCH_NOT_IN_PLAY.
+    """Gives up the caller's seat. While seats are free, the seat becomes free and the stake is refunded. While secrets are
+    being revealed, the table is cancelled, all stakes are refunded, and the deal counts as prevented by the caller
+    (R3.6). After the deal, the match ends as abandoned, permanently (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT,
+    MATCH_NOT_IN_PLAY.
     """
     CancelTable: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CancelTableRequest, _match_service_pb2.CancelTableResponse]
-    """Closes a table before the deal (R3.0). Only for the owner; at a rematch, for each player in TableView.reserved_for,
+    """Closes a table with free seats (R3.0). Only for the owner; at a rematch, for each player in TableView.reserved_for,
     seated or not. Refused: NOT_OWNER, MATCH_NOT_WAITING.
     """
     Play: _aio.UnaryUnaryMultiCallable[_match_service_pb2.PlayRequest, _match_service_pb2.PlayResponse]
@@ -181,9 +185,11 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.TakeSeatRequest,
         context: _aio.ServicerContext[_match_service_pb2.TakeSeatRequest, _abc.Awaitable[_match_service_pb2.TakeSeatResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.TakeSeatResponse]:
-        """Gives the caller a seat. The last free seat deals the cards. At a staked table the stake moves from the caller's
-        balance to the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
-        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED.
+        """Gives the caller a seat. When the last free seat is taken the cards are dealt, unless a player has promised a secret:
+        then these players must call RevealSeed first (R3.6). At a staked table the stake moves from the caller's balance to
+        the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
+        MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED,
+        SEATING_SUSPENDED.
         """
 
     @_abc_1.abstractmethod
@@ -202,8 +208,10 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.LeaveMatchRequest,
         context: _aio.ServicerContext[_match_service_pb2.LeaveMatchRequest, _abc.Awaitable[_match_service_pb2.LeaveMatchResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.LeaveMatchResponse]:
-        """Gives up the caller's seat. Before the deal, the seat becomes free and the stake is refunded. After the deal, the
-        match ends as abandoned, permanently (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT, MATCH_NOT_IN_PLAY.
+        """Gives up the caller's seat. While seats are free, the seat becomes free and the stake is refunded. While secrets are
+        being revealed, the table is cancelled, all stakes are refunded, and the deal counts as prevented by the caller
+        (R3.6). After the deal, the match ends as abandoned, permanently (R10.4). Refused: NOT_SEATED, SEAT_IS_OUT,
+        MATCH_NOT_IN_PLAY.
         """
 
     @_abc_1.abstractmethod
@@ -212,7 +220,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.CancelTableRequest,
         context: _aio.ServicerContext[_match_service_pb2.CancelTableRequest, _abc.Awaitable[_match_service_pb2.CancelTableResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.CancelTableResponse]:
-        """Closes a table before the deal (R3.0). Only for the owner; at a rematch, for each player in TableView.reserved_for,
+        """Closes a table with free seats (R3.0). Only for the owner; at a rematch, for each player in TableView.reserved_for,
         seated or not. Refused: NOT_OWNER, MATCH_NOT_WAITING.
         """
 

@@ -43,6 +43,7 @@ setup-deal-all = The whole deck is dealt, six cards to each. The last card dealt
 setup-first = The player with the lowest trump attacks first.
 setup-first-lot = The player with the lowest trump attacks first. If nobody was dealt a trump, the first attacker is drawn by lot from the same shuffle.
 setup-fair = Cards are never dealt again, whatever the hands are. After the match anybody can check the shuffle.
+setup-secrets = Players may promise a secret for the shuffle when they sit down. When the table is full they reveal it, and every secret decides the deck. If one is not revealed in time, the table is cancelled and stakes come back.
 
 flow-lead-two = The attacker leads any card from their hand; the other player defends.
 flow-lead-many = The attacker leads any card from their hand; the next player clockwise defends.

@@ -10,15 +10,17 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from service.cli.tokens import development_token
+from service.config import Config
 from tests.browser import CHROMIUM, Page, browsing
 from tests.conftest import Database
-from tests.deploy.edging import edge
+from tests.deploy.edging import edge, free_port
 from tests.service.serving import serving
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +30,7 @@ AXE = CLIENT / "node_modules" / "axe-core" / "axe.min.js"
 FIRST_LOAD_BYTES_MAX = 150_000
 SIZES = {"phone": (390, 844), "desk": (1280, 800)}
 # The card to beat or the use of a chosen card, then a legal card, then take or pass.
-CHOICES = (".hit", ".lead button:not(.primary, .quiet)", ".in-hand.lit", ".lead .primary")
+CHOICES = (".hit", ".my-turn button:not(.primary, .quiet)", ".in-hand.lit", ".my-turn .primary")
 PLAY = " || ".join(f"document.querySelector('{it}')" for it in CHOICES)
 PLAY = f"({PLAY})?.click()"
 
@@ -225,3 +227,52 @@ async def test_a_cheat_at_a_tricky_staked_table_is_caught(
 
     async with site(database, tmp_path, client, "anna", "boris") as (address, tokens):
         await asyncio.to_thread(play, address, tokens)
+
+
+@asynccontextmanager
+async def killable(database: Database, folder: Path, port: int) -> AsyncIterator[None]:
+    """Run `durak serve` as a process of its own, and kill it at the end."""
+    command = [str(Path(sys.executable).parent / "durak"), "serve", "--port", str(port)]
+    environment = {**os.environ, "DURAK_DATABASE_URL": database.app_dsn}
+    process = await asyncio.create_subprocess_exec(
+        *command, "--data-dir", str(folder), env=environment, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        await process.wait()
+
+
+@pytest.mark.timeout(60)
+async def test_a_table_goes_on_by_itself_after_the_service_was_killed(
+    database: Database, tmp_path: Path, client: Path
+) -> None:
+    port, data = free_port(), tmp_path / "data"
+    token = development_token(Config(data_dir=data), "anna")
+
+    def until_killed(anna: Client) -> None:
+        anna.open_table(seats=2)
+        anna.click("Seat a bot")
+        anna.wait("!!document.querySelector('.seat:not(.free)')")
+        anna.click("Sit down")
+        anna.wait("!!document.querySelector('.in-hand.lit, .lead .primary')")
+
+    def afterwards(anna: Client) -> None:
+        anna.wait("!document.querySelector('.strip')")
+        end = time.monotonic() + 30
+        while not anna.run("!!document.querySelector('.ending')"):
+            assert time.monotonic() < end, anna.run("document.body.innerText")
+            anna.run(PLAY)
+        anna.wait("!!document.querySelector('.fair.own')")
+
+    async with AsyncExitStack() as stack:
+        async with killable(database, data, port):
+            served = await stack.enter_async_context(edge(port, CLIENT=str(client)))
+            address = f"http://127.0.0.1:{served}"
+            page = stack.enter_context(browsing(tmp_path))
+            anna = await asyncio.to_thread(Client, page, address, token)
+            await asyncio.to_thread(until_killed, anna)
+        await asyncio.to_thread(anna.wait, "!!document.querySelector('.strip')")
+        async with killable(database, data, port):
+            await asyncio.to_thread(afterwards, anna)

@@ -188,7 +188,7 @@ function Stock({ view }: { view: TableView }): JSX.Element {
       {view.trumpCard > 0 && view.stockCount > 0 && <span class="trump"><CardFace card={view.trumpCard} language={language.value} /></span>}
       {view.stockCount > 1 && <span class="top"><CardBack /></span>}
       {view.trumpSuit > 0 && view.stockCount === 0 && <span class={`suit suit-${view.trumpSuit - 1}`}>{SUITS[view.trumpSuit - 1]}</span>}
-      {view.stockCount > 0 && <b>{view.stockCount}</b>}
+      {view.stockCount > 0 && <b>{view.stockCount} <i class={`suit-${view.trumpSuit - 1}`}>{SUITS[view.trumpSuit - 1]}</i></b>}
     </div>
   )
 }

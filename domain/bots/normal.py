@@ -27,7 +27,7 @@ def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
 def policy_move(view: TableView, policy: Policy) -> Move:
     """Return the move of a policy. A policy never challenges."""
     moves, seen = view.moves, observe(view)
-    phase = policy.for_stock(seen.stock)
+    phase = policy.for_stock(seen.stock, seen.in_play)
     if moves.can_take:
         return _defence(view, seen, phase)
     if not view.table:

@@ -13,6 +13,7 @@ class Observation:
     Attributes:
         trump_suit: 0 to 3, as in `domain.cards`.
         stock: the number of cards in the stock.
+        in_play: the number of seats in play.
         hand: the seat's own cards.
         unbeaten: the attack cards that are not beaten.
         table: all cards on the table.
@@ -23,6 +24,7 @@ class Observation:
 
     trump_suit: int
     stock: int
+    in_play: int
     hand: Packed
     unbeaten: list[Packed]
     table: Packed
@@ -50,6 +52,7 @@ def observe(view: TableView) -> Observation:
     return Observation(
         trump_suit=trump_suit,
         stock=view.stock_count,
+        in_play=sum(not seat.place for seat in view.seats),
         hand=pack_cards(view.hand, trump_suit),
         unbeaten=unbeaten,
         table=table,

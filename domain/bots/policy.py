@@ -1,15 +1,15 @@
 """A policy: how a sensible player plays from their own hand, the table and the stock (R14.3).
 
 Every card has a value: low plain cards are a burden, high cards and trumps are worth keeping. Card
-values, and the cost of losing the turn, depend on how much of the stock is left. All decisions
-compare these numbers. The prices of the normal bot were tuned by play against itself and against
-the easy bot (docs/bots.md).
+values, and the cost of losing the turn, depend on how much of the stock is left, and at the end on
+how many seats are in play. All decisions compare these numbers. The prices of the normal bot were
+tuned by play against itself and against the easy bot (docs/bots.md).
 
 Cards are packed (`domain.bots.packed_cards`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from domain.bots.packed_cards import BEATERS_OF, PLAIN, RANK_INDEX, SAME_RANK, Packed
@@ -18,6 +18,8 @@ Plan: TypeAlias = list[tuple[Packed, Packed]]
 """The defender's plan: (attack card, card that beats it) for each card. Empty: take. An attack card
 of 0: transfer with the card."""
 
+CROWD: Final = 4
+"""With this many seats in play a policy keeps its trumps: others throw in anyway."""
 _FAR: Final = 1e9
 
 
@@ -188,57 +190,76 @@ class PhasePolicy:
 class Policy:
     """A policy for a whole match."""
 
-    __slots__ = ("_early", "_end", "_few", "_late")
+    __slots__ = ("_crowd_end", "_crowd_late", "_early", "_end", "_few", "_late")
 
-    def __init__(self, end: Prices, late: Prices, early: Prices, *, few: int, press: float) -> None:
+    def __init__(
+        self,
+        end: Prices,
+        late: Prices,
+        early: Prices,
+        crowd_end: Prices,
+        crowd_late: Prices,
+        *,
+        few: int,
+        press: float,
+    ) -> None:
         """Play by these prices.
 
         Args:
             end: the prices without a stock.
             late: the prices with up to ``few`` cards in the stock.
             early: the prices with more cards in the stock.
+            crowd_end: the prices without a stock while `CROWD` seats are in play.
+            crowd_late: the same with up to ``few`` cards in the stock.
             few: the boundary between late and early.
             press: see `PhasePolicy`.
         """
         self._end, self._late, self._early = (
             PhasePolicy(prices, press) for prices in (end, late, early)
         )
+        self._crowd_end, self._crowd_late = (
+            PhasePolicy(prices, press) for prices in (crowd_end, crowd_late)
+        )
         self._few = few
 
-    def for_stock(self, stock: int) -> PhasePolicy:
-        """Return the policy for this number of cards in the stock."""
-        if not stock:
-            return self._end
-        return self._late if stock <= self._few else self._early
+    def for_stock(self, stock: int, in_play: int) -> PhasePolicy:
+        """Return the policy for this number of cards in the stock and of seats in play."""
+        if stock > self._few:
+            return self._early
+        if in_play >= CROWD:
+            return self._crowd_late if stock else self._crowd_end
+        return self._late if stock else self._end
 
 
+_END: Final = Prices(
+    plain=1.2,
+    middle=12.0,
+    trump=1.5,
+    trump_rank=0.5,
+    pair=2.5,
+    throw_in=19.0,
+    add_to_take=0.3,
+    turn=8.8,
+    burden=2.0,
+    new_rank=0.3,
+    transfer=0.0,
+)
+_LATE: Final = Prices(
+    plain=0.5,
+    middle=15.1,
+    trump=2.5,
+    trump_rank=0.3,
+    pair=1.5,
+    throw_in=7.0,
+    add_to_take=1.4,
+    turn=6.8,
+    burden=0.0,
+    new_rank=0.3,
+    transfer=-1.3,
+)
 NORMAL: Final = Policy(
-    end=Prices(
-        plain=1.2,
-        middle=12.0,
-        trump=1.5,
-        trump_rank=0.5,
-        pair=2.5,
-        throw_in=19.0,
-        add_to_take=0.3,
-        turn=8.8,
-        burden=2.0,
-        new_rank=0.3,
-        transfer=0.0,
-    ),
-    late=Prices(
-        plain=0.5,
-        middle=15.1,
-        trump=2.5,
-        trump_rank=0.3,
-        pair=1.5,
-        throw_in=7.0,
-        add_to_take=1.4,
-        turn=6.8,
-        burden=0.0,
-        new_rank=0.3,
-        transfer=-1.3,
-    ),
+    end=_END,
+    late=_LATE,
     early=Prices(
         plain=0.3,
         middle=10.1,
@@ -252,6 +273,8 @@ NORMAL: Final = Policy(
         new_rank=0.1,
         transfer=2.0,
     ),
+    crowd_end=replace(_END, plain=2.0, trump=3.0, trump_rank=1.0, pair=0.05, throw_in=0.5),
+    crowd_late=replace(_LATE, throw_in=1.0, pair=0.05),
     few=5,
     press=2.0,
 )

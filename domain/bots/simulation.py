@@ -188,7 +188,7 @@ class Simulation:
 
     def play_bout(self, policy: Policy) -> int | None:
         """Play the bout to its end. Return the durak, DRAW, or None if the match goes on."""
-        phase = policy.for_stock(len(self.stock))
+        phase = policy.for_stock(len(self.stock), len(self.in_play))
         if not self.attacks:
             self.attack(self.attacker, phase.lead(self.hands[self.attacker]))
         while True:

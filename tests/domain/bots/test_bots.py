@@ -235,7 +235,7 @@ def test_R14_5_easy_bots_never_challenge_normal_bots_sometimes_hard_bots_always(
 def answer(hand: str, attack: str, stock: int) -> str:
     """The card with which the normal bot beats an attack. Spades are trumps."""
     led = pack_cards(cards(attack), SPADES)
-    plan = NORMAL.for_stock(stock).defend(
+    plan = NORMAL.for_stock(stock, 2).defend(
         pack_cards(cards(hand), SPADES), [led], led, SAME_RANK[led]
     )
     return card_name(unpack(plan[0][1], SPADES)) if plan else "take"
@@ -248,8 +248,10 @@ def test_R14_3_the_normal_bot_saves_trumps_while_there_is_a_stock() -> None:
     assert answer("8♥ " + hand, "6♥", stock=20) == "8♥"
 
 
-def throws(fitting: str, stock: int, *, taking: bool = False, weak: str = "") -> str:
-    phase, packed = NORMAL.for_stock(stock), pack_cards(cards(fitting), SPADES)
+def throws(
+    fitting: str, stock: int, *, taking: bool = False, weak: str = "", in_play: int = 2
+) -> str:
+    phase, packed = NORMAL.for_stock(stock, in_play), pack_cards(cards(fitting), SPADES)
     card = (
         phase.add_to_take(packed)
         if taking
@@ -263,6 +265,15 @@ def test_R14_3_the_normal_bot_throws_in_low_cards_but_no_trumps_while_there_is_a
     assert throws("9♠", stock=20) == "pass"
     assert throws("9♠", stock=0) == "9♠"
     assert throws("6♠", stock=20, taking=True) == "pass"
+
+
+@pytest.mark.parametrize("stock", [0, 5])
+def test_R14_3_among_many_seats_the_normal_bot_throws_in_plain_cards_but_no_trumps(
+    stock: int,
+) -> None:
+    assert throws("6♠", stock, in_play=3) == "6♠"
+    assert throws("6♠", stock, in_play=4) == "pass"
+    assert throws("A♣ 6♠", stock, in_play=6) == "A♣"
 
 
 def test_R14_3_the_normal_bot_prefers_to_throw_in_where_the_defender_seems_weak() -> None:

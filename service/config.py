@@ -104,6 +104,10 @@ class Config(BaseSettings):
     """Maximum number of tables, including rematches, that one player has opened and that still
     wait for players. More are refused with TOO_MANY_TABLES. Replicas that accept tables at the same
     moment can exceed it slightly."""
+    caller_seats_max: Count = 16
+    """Maximum number of seats that one player has in matches that have not ended, waiting or
+    running. Bots do not count. More are refused with TOO_MANY_SEATS. Replicas that seat a player at
+    the same moment can exceed it slightly."""
     watches_max: Count = 20_000
     """Maximum number of open watches and sessions in total. More are refused with OVERLOADED."""
     public_calls_max: Count = 64

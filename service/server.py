@@ -70,6 +70,7 @@ from service.matches.commands import Commands
 from service.matches.context import Context
 from service.matches.live_matches import LiveMatches
 from service.matches.review import Reviews
+from service.matches.seat_quota import SeatQuota
 from service.matches.servicer import MatchService
 from service.matches.servicer import add_to_server as add_match_service
 from service.matches.suspensions import Suspensions
@@ -152,9 +153,10 @@ def build_engine(
 ) -> Engine:
     """Build the engine of a process. Call it in a running event loop."""
     quota = TableQuota(store, config.caller_tables_max)
+    seats = SeatQuota(store, config.caller_seats_max)
     suspensions = Suspensions(store, config)
     loop = asyncio.get_running_loop()
-    context = Context(store, config, now_us, quota, suspensions, loop, failures)
+    context = Context(store, config, now_us, quota, seats, suspensions, loop, failures)
     matches = LiveMatches(context)
     commands = Commands(matches, limits)
     workers = WorkerPool(config.worker_processes, config.worker_tasks_max)

@@ -76,9 +76,11 @@ _WRITE_LOBBY = """, listed AS (
     WHERE p.match_id = l.match_id
         AND NOT EXISTS (SELECT FROM seated s WHERE s.match_id = p.match_id AND s.player = p.player)
 ), taken AS (
-    INSERT INTO match_players (match_id, player, opened_at, prevented_at) SELECT * FROM seated
-    ON CONFLICT (match_id, player) DO UPDATE SET prevented_at = excluded.prevented_at
-    WHERE excluded.prevented_at IS NOT NULL
+    INSERT INTO match_players (match_id, player, opened_at, prevented_at, is_over)
+    SELECT s.*, l.ended_at IS NOT NULL FROM seated s JOIN listed l USING (match_id)
+    ON CONFLICT (match_id, player) DO UPDATE
+    SET prevented_at = excluded.prevented_at, is_over = excluded.is_over
+    WHERE excluded.is_over
 )"""
 
 _READ_REJECTED = """

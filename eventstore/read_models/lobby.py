@@ -46,6 +46,8 @@ SELECT count(*) FROM (
 ) AS opened
 """
 
+READ_SEATED = "SELECT match_id FROM match_players WHERE player = $1 AND NOT is_over LIMIT $2"
+
 _PUT = """
 INSERT INTO matches (match_id, version, status, opened_at, summary, ended_at, opened_by,
     played_free)
@@ -59,11 +61,12 @@ RETURNING 1
 """
 _VACATE = "DELETE FROM match_players WHERE match_id = $1 AND player <> ALL ($2)"
 _SEAT = """
-INSERT INTO match_players (match_id, player, opened_at, prevented_at)
-SELECT $1, name, $3, CASE WHEN name = ANY ($4) THEN $5::timestamptz END
+INSERT INTO match_players (match_id, player, opened_at, prevented_at, is_over)
+SELECT $1, name, $3, CASE WHEN name = ANY ($4) THEN $5::timestamptz END, $5 IS NOT NULL
 FROM unnest($2::text[]) AS players (name)
-ON CONFLICT (match_id, player) DO UPDATE SET prevented_at = excluded.prevented_at
-WHERE excluded.prevented_at IS NOT NULL
+ON CONFLICT (match_id, player) DO UPDATE
+SET prevented_at = excluded.prevented_at, is_over = excluded.is_over
+WHERE excluded.is_over
 """
 _PREVENTED = """
 SELECT prevented_at FROM match_players
@@ -118,6 +121,10 @@ class Lobby:
         """
         [row] = await self._pool.fetch(COUNT_OPENED, opened_by, status, limit)
         return int(row["count"])
+
+    async def read_seated(self, player: str, *, limit: int) -> list[UUID]:
+        """Return the matches that have not ended where a player has a seat, at most `limit`."""
+        return [row["match_id"] for row in await self._pool.fetch(READ_SEATED, player, limit)]
 
     async def read_prevented(self, player: str, *, since: datetime, rank: int) -> datetime | None:
         """Return when a player prevented the deal of a match: the `rank`-th newest time, from 1.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from eventstore import EventStore
 from service.config import Config
 from service.matches.changes import ChangeListener
+from service.matches.seat_quota import SeatQuota
 from service.matches.suspensions import Suspensions
 from service.matches.table_quota import TableQuota
 from service.rpc.failures import Failures
@@ -43,6 +44,7 @@ class Context:
     config: Config
     now_us: Now
     quota: TableQuota
+    seats: SeatQuota
     suspensions: Suspensions
     loop: asyncio.AbstractEventLoop
     failures: Failures

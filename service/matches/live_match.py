@@ -227,7 +227,8 @@ class LiveMatch:
 
     async def answer(self, envelope: Envelope) -> TableView:
         """Perform a player's command and return their view right after it."""
-        match = await self.perform(envelope)
+        with self._context.seats.taking(envelope, self.stream_id):
+            match = await self.perform(envelope)
         seat = match.table.seat_of(envelope.actor.player_id)
         return table_view(match, seat, self._context.now_us())
 
@@ -292,14 +293,18 @@ class LiveMatch:
         return decide(match, envelope.actor, envelope.command)
 
     async def _decide_at(self, now_us: int, envelope: Envelope) -> Outcome | Refused:
-        """Decide a command with what depends on the time: suspensions, and the time to reveal."""
+        """Decide a command. A seat also depends on other matches of the player, and on the time."""
         await self._end_reveal(envelope, now_us)
-        if isinstance(envelope.command, TakeSeat | Rematch):
-            player_id = envelope.actor.player_id
+        takes_seat = isinstance(envelope.command, TakeSeat | Rematch)
+        player_id = envelope.actor.player_id
+        if takes_seat:
             suspended = await self._context.suspensions.refused(player_id, now_us)
             if suspended is not None:
                 return suspended
         outcome = self._decide(envelope)
+        if takes_seat and not isinstance(outcome, Refusal):
+            full = await self._context.seats.refusal(player_id, self.stream_id)
+            outcome = outcome if full is None else full
         return Refused(outcome) if isinstance(outcome, Refusal) else outcome
 
     async def _end_reveal(self, envelope: Envelope, now_us: int) -> None:

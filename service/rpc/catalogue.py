@@ -109,6 +109,7 @@ CATALOGUE: Final[Mapping[ErrorReason.ValueType, Entry]] = {
     ),
     reasons.ERROR_REASON_TOO_MANY_WATCHES: Entry(grpc.StatusCode.RESOURCE_EXHAUSTED, Detail.QUOTA),
     reasons.ERROR_REASON_TOO_MANY_TABLES: Entry(grpc.StatusCode.RESOURCE_EXHAUSTED, Detail.QUOTA),
+    reasons.ERROR_REASON_TOO_MANY_SEATS: Entry(grpc.StatusCode.RESOURCE_EXHAUSTED, Detail.QUOTA),
     reasons.ERROR_REASON_SLOW_WATCHER: Entry(grpc.StatusCode.RESOURCE_EXHAUSTED, Detail.RETRY, 0.1),
     reasons.ERROR_REASON_LOG_CHANGED: Entry(grpc.StatusCode.ABORTED),
     reasons.ERROR_REASON_DRAINING: Entry(grpc.StatusCode.UNAVAILABLE, Detail.RETRY, 1.0),

@@ -231,6 +231,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table and play, or close one with
     CancelTable. RESOURCE_EXHAUSTED.
     """
+    ERROR_REASON_TOO_MANY_SEATS: _ErrorReason.ValueType  # 74
+    """Cause: the caller has as many seats in matches that have not ended as allowed. Detail QuotaFailure. Action: play a
+    match to its end, or leave a table that waits. RESOURCE_EXHAUSTED.
+    """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 80
     """The server.
 
@@ -598,6 +602,10 @@ ERROR_REASON_TOO_MANY_TABLES: ErrorReason.ValueType  # 73
 """Cause: as many tables that the caller opened wait for players as allowed. A rematch counts for the player whose
 Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table and play, or close one with
 CancelTable. RESOURCE_EXHAUSTED.
+"""
+ERROR_REASON_TOO_MANY_SEATS: ErrorReason.ValueType  # 74
+"""Cause: the caller has as many seats in matches that have not ended as allowed. Detail QuotaFailure. Action: play a
+match to its end, or leave a table that waits. RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 80
 """The server.

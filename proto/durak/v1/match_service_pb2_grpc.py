@@ -160,7 +160,7 @@ class MatchServiceServicer(object):
         then these players must call RevealSeed first (R3.6). At a staked table the stake moves from the caller's balance to
         the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
         MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED,
-        SEATING_SUSPENDED.
+        SEATING_SUSPENDED, TOO_MANY_SEATS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -68,7 +68,7 @@ class MatchServiceStub:
     then these players must call RevealSeed first (R3.6). At a staked table the stake moves from the caller's balance to
     the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
     MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED,
-    SEATING_SUSPENDED.
+    SEATING_SUSPENDED, TOO_MANY_SEATS.
     """
     SeatBot: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SeatBotRequest, _match_service_pb2.SeatBotResponse]
     """Gives a seat to a bot. Only for the owner of the table. Refused: NOT_OWNER, SEAT_TAKEN, TABLE_FULL, SEAT_RESERVED,
@@ -189,7 +189,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         then these players must call RevealSeed first (R3.6). At a staked table the stake moves from the caller's balance to
         the match at the same time (R12.2). Refused: SEAT_TAKEN, TABLE_FULL, ALREADY_SEATED, SEAT_RESERVED,
         MATCH_NOT_WAITING, GIVEN_UP_TOO_OFTEN, REMOVED_FROM_TABLE, NOT_INVITED, INSUFFICIENT_COINS, OPENING_COINS_LOCKED,
-        SEATING_SUSPENDED.
+        SEATING_SUSPENDED, TOO_MANY_SEATS.
         """
 
     @_abc_1.abstractmethod

@@ -17,24 +17,33 @@ if TYPE_CHECKING:
     from eventstore.postgres.connect import PooledConnection
 
 _ALL = """
-SELECT match_id, status, opened_at, version, summary FROM matches
+SELECT match_id, status, opened_at, version, summary, opened_by FROM matches
 WHERE (opened_at, match_id) < ($1, $2) ORDER BY opened_at DESC, match_id DESC LIMIT $3
 """
 
 # One index scan for each status. None is longer than the page.
 _BY_STATUS = """
 SELECT m.* FROM unnest($4::smallint[]) AS wanted (status) CROSS JOIN LATERAL (
-    SELECT match_id, status, opened_at, version, summary FROM matches
+    SELECT match_id, status, opened_at, version, summary, opened_by FROM matches
     WHERE status = wanted.status AND (opened_at, match_id) < ($1, $2)
     ORDER BY opened_at DESC, match_id DESC LIMIT $3
 ) AS m ORDER BY m.opened_at DESC, m.match_id DESC LIMIT $3
 """
 
+READ_OPENED = """
+SELECT m.* FROM unnest($4::smallint[]) AS wanted (status) CROSS JOIN LATERAL (
+    SELECT match_id, status, opened_at, version, summary, opened_by FROM matches
+    WHERE opened_by = $5 AND status = wanted.status AND (opened_at, match_id) < ($1, $2)
+    ORDER BY opened_at DESC, match_id DESC LIMIT $3
+) AS m ORDER BY m.opened_at DESC, m.match_id DESC LIMIT $3
+"""
+
 _BY_PLAYER = """
-SELECT match_id, m.status, m.opened_at, m.version, m.summary
+SELECT match_id, m.status, m.opened_at, m.version, m.summary, m.opened_by
 FROM match_players p JOIN matches m USING (match_id)
 WHERE p.player = $4 AND (p.opened_at, match_id) < ($1, $2)
     AND ($5::smallint[] IS NULL OR m.status = ANY ($5))
+    AND ($6::text IS NULL OR m.opened_by = $6)
 ORDER BY p.opened_at DESC, match_id DESC LIMIT $3
 """
 
@@ -76,13 +85,18 @@ ORDER BY prevented_at DESC LIMIT 1 OFFSET $3
 
 
 class ListedMatch(NamedTuple):
-    """One row of a list of matches. `version` is that of the event that last changed the row."""
+    """One row of a list of matches.
+
+    `version` is that of the event that last changed the row. `opened_by` is the player who opened
+    the match, None if unknown.
+    """
 
     match_id: UUID
     status: int
     opened_at: datetime
     version: int
     summary: bytes
+    opened_by: str | None
 
 
 class Lobby:
@@ -96,18 +110,22 @@ class Lobby:
         *,
         statuses: Collection[int] | None = None,
         player: str | None = None,
+        opened_by: str | None = None,
         after: PageKey | None = None,
         limit: int,
     ) -> list[ListedMatch]:
         """Return a page of matches, newest first.
 
-        `statuses` and `player` (a seated player) restrict the list. `after` is the last row of the
-        page before.
+        `statuses`, `player` (a seated player) and `opened_by` restrict the list. A list by the
+        opener alone needs `statuses`. `after` is the last row of the page before.
         """
         page = (*(after or BEFORE_FIRST_PAGE), limit)
         if player is not None:
             wanted = None if statuses is None else sorted(statuses)
-            rows = await self._pool.fetch(_BY_PLAYER, *page, player, wanted)
+            rows = await self._pool.fetch(_BY_PLAYER, *page, player, wanted, opened_by)
+        elif opened_by is not None:
+            wanted = sorted(set(statuses or ()))
+            rows = await self._pool.fetch(READ_OPENED, *page, wanted, opened_by)
         elif statuses is not None:
             rows = await self._pool.fetch(_BY_STATUS, *page, sorted(set(statuses)))
         else:

@@ -1,5 +1,6 @@
 """The lobby: the row that lists show of each match, and pages of these rows."""
 
+from collections import Counter
 from typing import Final
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from domain.match.view import match_summary
 from domain.rating import is_rated
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Event
-from durak.v1.table_pb2 import PHASE_ENDED
+from durak.v1.table_pb2 import PHASE_ENDED, Phase
 from eventstore import EventStore, LobbyRow, PageKey
 from eventstore.read_models.lobby import ListedMatch
 from service.matches import requests
@@ -23,6 +24,10 @@ _LISTED: Final = frozenset({"table_opened", "seat_taken", "seat_vacated", "dealt
 
 _READS_MAX: Final = 5
 """Queries for one page. A page with many private matches of others is shorter instead."""
+_NEXT_ROWS: Final = 100
+"""Rows of the second and later queries. One opener may have many tables in a row."""
+_OPENERS_MIN: Final = 5
+"""Openers that a page has room for: one of them gets this part of it."""
 
 
 def changes_row(events: list[Event]) -> bool:
@@ -59,7 +64,7 @@ async def list_matches(
     caller_id: str,
     set_aside: SetAside[UUID],
 ) -> api.ListMatchesResponse:
-    """Return a page of matches that the caller may find, newest first.
+    """Return a page of matches that the caller may find, newest first, and of many openers.
 
     Rows that are no messages are left out, and set aside so that each is reported once.
 
@@ -69,28 +74,57 @@ async def list_matches(
     filters = _filters(request, caller_id)
     token = request.page_token
     after = unseal_time(token, filters) if token else None
+    turns = _Turns(request, caller_id, size)
     matches: list[api.MatchSummary] = []
     has_more = False
+    rows_max = size
     for _ in range(_READS_MAX):
         rows = await store.lobby.list_matches(
-            statuses=[request.phase] if request.phase else None,
+            statuses=_statuses(request),
             player=caller_id if request.mine else None,
+            opened_by=request.opened_by or None,
             after=after,
-            limit=size + 1,  # one more shows whether there is another page
+            limit=rows_max + 1,  # one more shows whether there is another page
         )
         has_more = False
-        for at, row in enumerate(rows[:size], start=1):
+        for at, row in enumerate(rows[:rows_max], start=1):
             after = _place(row)
+            has_more = len(rows) > at
+            if turns.is_over(row.opened_by):
+                continue
             summary = _read_summary(row, set_aside)
             if summary is not None and _may_find(summary, caller_id):
                 matches.append(summary)
-            has_more = len(rows) > at
+                turns.count(row.opened_by)
             if len(matches) == size:
                 break
         if len(matches) == size or not has_more:
             break
+        rows_max = max(size, _NEXT_ROWS)
     next_page_token = seal_time(after, filters) if has_more and after is not None else ""
     return api.ListMatchesResponse(matches=matches, next_page_token=next_page_token)
+
+
+class _Turns:
+    """Bounds how many matches of one opener a page shows, so that nobody fills the pages alone.
+
+    The matches of the caller, and lists by seat or opener, have no bound.
+    """
+
+    def __init__(self, request: api.ListMatchesRequest, caller_id: str, size: int) -> None:
+        self._is_bounded = not (request.mine or request.opened_by)
+        self._caller_id = caller_id
+        self._most = max(1, size // _OPENERS_MIN)
+        self._shown = Counter[str]()
+
+    def is_over(self, opener: str | None) -> bool:
+        """Return whether the page has enough matches of this opener."""
+        return opener is not None and self._shown[opener] >= self._most
+
+    def count(self, opener: str | None) -> None:
+        """Count a match that the page shows."""
+        if self._is_bounded and opener is not None and opener != self._caller_id:
+            self._shown[opener] += 1
 
 
 def _read_summary(row: ListedMatch, set_aside: SetAside[UUID]) -> api.MatchSummary | None:
@@ -113,8 +147,15 @@ def _may_find(summary: api.MatchSummary, caller_id: str) -> bool:
     return any(seat.player_id == caller_id for seat in summary.seats)
 
 
+def _statuses(request: api.ListMatchesRequest) -> list[int] | None:
+    if request.phase:
+        return [request.phase]
+    return list(Phase.values()) if request.opened_by else None
+
+
 def _filters(request: api.ListMatchesRequest, caller_id: str) -> bytes:
-    return bytes((request.phase, request.mine)) + (caller_id.encode() if request.mine else b"")
+    mine = caller_id if request.mine else ""
+    return bytes((request.phase, request.mine)) + f"{mine} {request.opened_by}".encode()
 
 
 def _place(row: ListedMatch) -> PageKey:

@@ -138,9 +138,11 @@ def watch_match(request: api.WatchMatchRequest) -> bytes:
 
 
 def list_matches(request: api.ListMatchesRequest) -> int:
-    """Return the size of the page; checks `phase` too."""
+    """Return the size of the page; checks `phase` and `opened_by` too."""
     faults = Faults()
     faults.known("phase", request.phase, _PHASES)
+    if request.opened_by:
+        faults.player("opened_by", request.opened_by)
     size = faults.page(request)
     faults.check()
     return size

@@ -793,6 +793,7 @@ class ListMatchesRequest(_message.Message):
     MINE_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    OPENED_BY_FIELD_NUMBER: _builtins.int
     phase: _table_pb2.Phase.ValueType
     """Only matches in this phase. Unspecified: any phase."""
     mine: _builtins.bool
@@ -801,6 +802,10 @@ class ListMatchesRequest(_message.Message):
     """0 means 20. The limit is 100."""
     page_token: _builtins.str
     """Empty: the first page."""
+    opened_by: _builtins.str
+    """Only matches that this player opened, all of them. Empty: any player. See ERROR_REASON_TOO_MANY_TABLES for who
+    opened a rematch.
+    """
     def __init__(
         self,
         *,
@@ -808,10 +813,11 @@ class ListMatchesRequest(_message.Message):
         mine: _builtins.bool = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        opened_by: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["mine", b"mine", "page_size", b"page_size", "page_token", b"page_token", "phase", b"phase"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["mine", b"mine", "opened_by", b"opened_by", "page_size", b"page_size", "page_token", b"page_token", "phase", b"phase"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -223,8 +223,9 @@ class MatchServiceServicer(object):
 
     def ListMatches(self, request, context):
         """Lists matches, the newest first. Private matches are only listed for their owner, the players invited, and the
-        players of the match. A page can therefore have fewer rows than asked, also none: `next_page_token` alone says
-        whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+        players of the match. Unless `mine` or `opened_by` is set, at most a fifth of a page is for one player who opened
+        matches, other than the caller: further ones are left out. A page can therefore have fewer rows than asked, also
+        none: `next_page_token` alone says whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

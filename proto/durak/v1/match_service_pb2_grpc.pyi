@@ -103,8 +103,9 @@ class MatchServiceStub:
     """
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
     """Lists matches, the newest first. Private matches are only listed for their owner, the players invited, and the
-    players of the match. A page can therefore have fewer rows than asked, also none: `next_page_token` alone says
-    whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+    players of the match. Unless `mine` or `opened_by` is set, at most a fifth of a page is for one player who opened
+    matches, other than the caller: further ones are left out. A page can therefore have fewer rows than asked, also
+    none: `next_page_token` alone says whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
     """
     Rematch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RematchRequest, _match_service_pb2.RematchResponse]
     """Plays a finished match again: with the same settings, owner and seats, and in the same series (R13.1). The first
@@ -266,8 +267,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _aio.ServicerContext[_match_service_pb2.ListMatchesRequest, _abc.Awaitable[_match_service_pb2.ListMatchesResponse]],
     ) -> _abc.Awaitable[_match_service_pb2.ListMatchesResponse]:
         """Lists matches, the newest first. Private matches are only listed for their owner, the players invited, and the
-        players of the match. A page can therefore have fewer rows than asked, also none: `next_page_token` alone says
-        whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
+        players of the match. Unless `mine` or `opened_by` is set, at most a fifth of a page is for one player who opened
+        matches, other than the caller: further ones are left out. A page can therefore have fewer rows than asked, also
+        none: `next_page_token` alone says whether there are more. Refused: MALFORMED_FIELD, PAGE_TOKEN_INVALID.
         """
 
     @_abc_1.abstractmethod

@@ -8,7 +8,7 @@ import pytest
 
 from eventstore import Append, EventStore, LobbyRow, PageKey
 from eventstore.errors import VersionConflict
-from eventstore.read_models.lobby import COUNT_OPENED
+from eventstore.read_models.lobby import COUNT_OPENED, READ_OPENED, READ_SEATED
 from tests.conftest import Database
 from tests.eventstore.support import Writer
 
@@ -65,7 +65,7 @@ async def test_appends_update_the_row_of_their_match(store: EventStore) -> None:
     await put(writer, LobbyRow(PLAYING, NOON, b"two", ("bob", "eve")))
 
     assert await store.lobby.list_matches(limit=10) == [
-        (writer.stream_id, PLAYING, NOON, 3, b"two")
+        (writer.stream_id, PLAYING, NOON, 3, b"two", None)
     ]
     assert await store.lobby.list_matches(player="ann", limit=10) == []
     for player in ("bob", "eve"):
@@ -133,19 +133,21 @@ async def test_a_conflicting_opening_does_not_count(store: EventStore) -> None:
     assert (await count(store), await count(store, "bob")) == (1, 0)
 
 
-async def test_the_count_of_opened_matches_uses_an_index(
-    store: EventStore, database: Database
-) -> None:
-    await put(Writer(store), LobbyRow(OPEN, NOON, b"", opened_by="ann"))
+async def plan_of(database: Database, query: str, *arguments: object) -> str:
     connection = await asyncpg.connect(database.app_dsn)
     try:
         await connection.execute("SET enable_seqscan = off")
-        plan = "\n".join(
-            row[0] for row in await connection.fetch("EXPLAIN " + COUNT_OPENED, "ann", OPEN, 17)
-        )
+        return "\n".join(row[0] for row in await connection.fetch("EXPLAIN " + query, *arguments))
     finally:
         await connection.close()
-    assert "matches_by_opener" in plan
+
+
+async def test_queries_by_player_use_an_index(store: EventStore, database: Database) -> None:
+    await put(Writer(store), LobbyRow(OPEN, NOON, b"", opened_by="ann"))
+    page = (NOON, Writer(store).stream_id, 20, [OPEN, PLAYING, ENDED])
+    assert "matches_by_opener" in await plan_of(database, COUNT_OPENED, "ann", OPEN, 17)
+    assert "matches_by_opener" in await plan_of(database, READ_OPENED, *page, "ann")
+    assert "match_players_in_use" in await plan_of(database, READ_SEATED, "ann", 17)
 
 
 async def test_rebuilt_rows_restore_a_missing_opener(store: EventStore) -> None:

@@ -5,6 +5,14 @@ watches of a long match from its first event on, tables with hard bots, reviews,
 cancelled, calls with bad tokens, and compressed requests. In each round the same two players play
 first beside nobody and then beside the noise. The result is the median round.
 
+The noisy player never waits after a refusal, but sends EDGE_CALLS_PER_SECOND calls in total. Even a
+refused call costs the service some CPU, so the service alone cannot bound what a client may waste:
+a limit of requests per address at the edge has to (docs/operator.md). An edge that lets twice as
+many calls through as the service allows to one player refuses no honest client.
+
+The ratio of the latencies depends on what else the machine does. So the CPU time that the process
+of the service uses per second is measured too, with and without the noise.
+
 `python -m tests.bench.noisy` runs only this benchmark and prints one JSON object.
 """
 
@@ -12,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import time
@@ -39,8 +48,10 @@ from tests.bench.play import SETTINGS, TOKEN_SECONDS
 ROUNDS, ROUND_S = 3, 4.0
 PACE_S = 0.03
 """The pause of the quiet players before each move: they stay within their own limits."""
-REFUSED_PAUSE_S = 0.25
-"""The pause of the noisy player after a refusal. RetryInfo asks for about as much."""
+EDGE_CALLS_PER_SECOND = 200.0
+"""The calls of the noisy player, accepted or refused."""
+REFUSALS = {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE}
+"""The codes of RATE_LIMITED, TOO_MANY_… and OVERLOADED."""
 WATCHES = 8
 
 
@@ -53,31 +64,47 @@ def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
 
 
 async def _measure(folder: str, rounds: int, seconds: float) -> list[dict[str, float]]:
-    found = []
     async with _process("serve", folder) as service:
         started = json.loads(await _line(service))
         *quiet, noisy = started["tokens"]
         async with aio.insecure_channel(started["address"]) as channel:
             people = [Person(channel, token) for token in quiet]
             await _play(people, 1.0)
+            found = []
             for number in range(rounds):
                 print(f"noisy: round {number + 1} of {rounds}", file=sys.stderr)
-                alone = median(await _play(people, seconds))
+                alone, cpu_alone = await _medians(people, seconds, service.pid)
                 async with _process("noise", started["address"], noisy) as noise:
                     assert await _line(noise) == b"noisy\n"
-                    beside = median(await _play(people, seconds))
+                    beside, cpu_beside = await _medians(people, seconds, service.pid)
                     assert noise.stdin is not None
                     noise.stdin.close()
                     calls = json.loads(await _line(noise))
-                assert all(calls.values()), calls
+                assert all(calls[kind] for kind in KINDS), calls
+                print(f"noisy: {calls}", file=sys.stderr)
                 found.append(
                     {
                         "beside_a_noisy_player": beside / alone,
                         "without_noise_p50_ms": alone,
                         "beside_noise_p50_ms": beside,
+                        "without_noise_cpu_per_second": cpu_alone,
+                        "beside_noise_cpu_per_second": cpu_beside,
                     }
                 )
     return found
+
+
+async def _medians(people: list[Person], seconds: float, pid: int) -> tuple[float, float]:
+    """Play for some seconds. Return the median ms of a move, and the CPU seconds per second."""
+    start, used = time.perf_counter(), _cpu_seconds(pid)
+    times = await _play(people, seconds)
+    return median(times), (_cpu_seconds(pid) - used) / (time.perf_counter() - start)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used, without its children (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @asynccontextmanager
@@ -138,16 +165,34 @@ async def _move(person: Person, match_id: str) -> TableView:
 # --- the noisy player ----------------------------------------------------------------------------
 
 
+KINDS = ("bots", "review", "tables", "bad_token", "compressed", "watch")
+
+
+class Pace:
+    """Lets a number of calls per second start, in order of arrival."""
+
+    def __init__(self, per_second: float) -> None:
+        self._interval_s = 1 / per_second
+        self._next = 0.0
+
+    async def turn(self) -> None:
+        """Wait for the turn of the next call."""
+        at = max(self._next, time.monotonic())
+        self._next = at + self._interval_s
+        while (left_s := at - time.monotonic()) > 0:  # noqa: ASYNC110 - time, no event
+            await asyncio.sleep(left_s)
+
+
 class Noise:
-    """Everything that one player may do, in loops that only refusals slow down."""
+    """Everything that one player may do, in loops that share the pace of the edge."""
 
     def __init__(self, channel: aio.Channel, token: str) -> None:
         self._person = Person(channel, token)
         self._stranger = Person(channel, token[:-8] + "AAAAAAAA")
+        self._pace = Pace(EDGE_CALLS_PER_SECOND)
         self._long_match = ""
-        self._is_over = False
         self.calls = Counter[str]()
-        """Accepted calls of each kind; for bad tokens, refused ones."""
+        """What was done of each kind, and the calls that a limit refused."""
 
     async def prepare(self) -> None:
         """Play a match against a bot to its end, to watch and review it."""
@@ -165,15 +210,30 @@ class Noise:
 
     async def _insist(self, method: str, request: Message) -> TableView:
         """Call a method until no limit refuses it. Return the view in the reply."""
-        view: TableView | None = None
-        while view is None:
+        while True:
+            await self._pace.turn()
             try:
-                view = await self._person.ask(method, request)
+                view: TableView = await self._person.ask(method, request)
             except aio.AioRpcError as error:
-                if error.code() != grpc.StatusCode.RESOURCE_EXHAUSTED:
-                    raise
-                await asyncio.sleep(REFUSED_PAUSE_S)
-        return view
+                self._count_refused(error)
+            else:
+                return view
+
+    def _count_refused(self, error: aio.AioRpcError) -> None:
+        """Count the refusal of a limit. Raises any other error."""
+        if error.code() not in REFUSALS:
+            raise error
+        self.calls["refused"] += 1
+
+    async def _expect(self, call: Awaitable[object], expected: grpc.StatusCode) -> None:
+        """Await a call that must be refused with this code."""
+        try:
+            await call
+        except aio.AioRpcError as error:
+            if error.code() != expected:
+                raise
+            return
+        raise AssertionError(expected)
 
     async def _open(self) -> str:
         request = api.OpenTableRequest(request_id=str(uuid4()), settings=SETTINGS)
@@ -181,23 +241,17 @@ class Noise:
 
     async def make(self) -> None:
         """Make noise until cancelled."""
-        kinds = [self._bots, self._review, self._tables, self._bad_token, self._compressed]
-        try:
-            async with asyncio.TaskGroup() as group:
-                for kind in (*kinds, *[self._watch] * WATCHES):
-                    group.create_task(self._repeat(kind))
-        finally:
-            self._is_over = True
+        async with asyncio.TaskGroup() as group:
+            for kind in (*KINDS, *["watch"] * (WATCHES - 1)):
+                group.create_task(self._repeat(kind, getattr(self, f"_{kind}")))
 
-    async def _repeat(self, kind: Callable[[], Awaitable[None]]) -> None:
-        while not self._is_over:
+    async def _repeat(self, name: str, kind: Callable[[], Awaitable[None]]) -> None:
+        while True:
             try:
                 await kind()
-                self.calls[kind.__name__] += 1
+                self.calls[name] += 1
             except aio.AioRpcError as error:
-                if kind == self._bad_token and error.code() == grpc.StatusCode.UNAUTHENTICATED:
-                    self.calls[kind.__name__] += 1
-                await asyncio.sleep(REFUSED_PAUSE_S)
+                self._count_refused(error)
 
     async def _seat_bot(self, match_id: str, level: BotLevel.ValueType) -> TableView:
         request = api.SeatBotRequest(request_id=str(uuid4()), match_id=match_id, level=level)
@@ -209,6 +263,7 @@ class Noise:
             await self._seat_bot(match_id, BotLevel.BOT_LEVEL_HARD)
 
     async def _review(self) -> None:
+        await self._pace.turn()
         request = api.ReviewMatchRequest(match_id=self._long_match)
         await self._person.stub.ReviewMatch(request, metadata=self._person.metadata)
 
@@ -218,23 +273,23 @@ class Noise:
         await self._insist("CancelTable", request)
 
     async def _bad_token(self) -> None:
-        await self._stranger.ask("GetMatch", api.GetMatchRequest(match_id=self._long_match))
+        await self._pace.turn()
+        call = self._stranger.ask("GetMatch", api.GetMatchRequest(match_id=self._long_match))
+        await self._expect(call, grpc.StatusCode.UNAUTHENTICATED)
 
     async def _compressed(self) -> None:
         request = api.OpenTableRequest(
             request_id=str(uuid4()), settings=Settings(preset="x" * 60_000)
         )
-        gzip = grpc.Compression.Gzip
-        try:
-            await self._person.stub.OpenTable(
-                request, metadata=self._person.metadata, compression=gzip
-            )
-        except aio.AioRpcError as error:
-            if error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED:
-                raise
+        await self._pace.turn()
+        call = self._person.stub.OpenTable(
+            request, metadata=self._person.metadata, compression=grpc.Compression.Gzip
+        )
+        await self._expect(call, grpc.StatusCode.UNIMPLEMENTED)
 
     async def _watch(self) -> None:
         request = api.WatchMatchRequest(match_id=self._long_match)
+        await self._pace.turn()
         watch = self._person.stub.WatchMatch(request, metadata=self._person.metadata)
         async for message in watch:
             if message.HasField("caught_up"):
@@ -247,9 +302,15 @@ async def _noise(address: str, token: str) -> None:
         noise = Noise(channel, token)
         await noise.prepare()
         making = asyncio.create_task(noise.make())
-        await asyncio.wait([making], timeout=1.0)
+        while not all(noise.calls[kind] for kind in KINDS):
+            await asyncio.wait([making], timeout=0.1)
+            if making.done():
+                making.result()  # raises
         print("noisy", flush=True)
-        await asyncio.to_thread(sys.stdin.readline)
+        ended = asyncio.create_task(asyncio.to_thread(sys.stdin.readline))
+        await asyncio.wait([making, ended], return_when=asyncio.FIRST_COMPLETED)
+        if making.done():
+            making.result()  # raises
         making.cancel()
         await asyncio.wait([making])
         print(json.dumps(noise.calls), flush=True)

@@ -82,6 +82,7 @@ class Service:
 
     @property
     def pid(self) -> int:
+        """The number of the process."""
         assert self._process is not None
         return self._process.pid
 

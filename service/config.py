@@ -104,6 +104,10 @@ class Config(BaseSettings):
     """Maximum number of tables, including rematches, that one player has opened and that still
     wait for players. More are refused with TOO_MANY_TABLES. Replicas that accept tables at the same
     moment can exceed it slightly."""
+    caller_bot_tables_max: Count = 16
+    """Number of running matches opened by one player at which the player can seat no more bots and
+    gets TOO_MANY_TABLES. Bots that are seated at the same moment can exceed it by the number of
+    waiting tables."""
     caller_seats_max: Count = 16
     """Maximum number of seats that one player has in matches that have not ended, waiting or
     running. Bots do not count. More are refused with TOO_MANY_SEATS. Replicas that seat a player at

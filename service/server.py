@@ -152,7 +152,7 @@ def build_engine(
     now_us: Now,
 ) -> Engine:
     """Build the engine of a process. Call it in a running event loop."""
-    quota = TableQuota(store, config.caller_tables_max)
+    quota = TableQuota(store, config.caller_tables_max, config.caller_bot_tables_max)
     seats = SeatQuota(store, config.caller_seats_max)
     suspensions = Suspensions(store, config)
     loop = asyncio.get_running_loop()

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import structlog
 
-from domain.match.commands import CLOCK, Rematch, TakeSeat, TimeOut
+from domain.match.commands import CLOCK, Rematch, SeatBot, TakeSeat, TimeOut
 from domain.match.decide import decide
 from domain.match.fold import CorruptLogError, Match
 from domain.match.outcome import Outcome
@@ -304,6 +304,9 @@ class LiveMatch:
         outcome = self._decide(envelope)
         if takes_seat and not isinstance(outcome, Refusal):
             full = await self._context.seats.refusal(player_id, self.stream_id)
+            outcome = outcome if full is None else full
+        if isinstance(envelope.command, SeatBot) and not isinstance(outcome, Refusal):
+            full = await self._context.quota.bot_refusal(player_id)
             outcome = outcome if full is None else full
         return Refused(outcome) if isinstance(outcome, Refusal) else outcome
 

@@ -1,4 +1,4 @@
-"""Limits how many waiting tables a player may have opened (TOO_MANY_TABLES)."""
+"""Limits how many waiting and running tables a player may have opened (TOO_MANY_TABLES)."""
 
 import asyncio
 from weakref import WeakValueDictionary
@@ -6,7 +6,7 @@ from weakref import WeakValueDictionary
 from domain.match.outcome import Outcome
 from domain.match.refusal import Refusal
 from durak.v1 import errors_pb2 as reasons
-from durak.v1.table_pb2 import PHASE_WAITING
+from durak.v1.table_pb2 import PHASE_PLAYING, PHASE_WAITING
 from eventstore import EventStore
 
 
@@ -19,10 +19,14 @@ class TableQuota:
     Not counting it would let two players fill the lobby with rematches of abandoned matches.
     """
 
-    def __init__(self, store: EventStore, tables_max: int) -> None:
-        """Let each player have `tables_max` waiting tables in this store."""
+    def __init__(self, store: EventStore, tables_max: int, bot_tables_max: int) -> None:
+        """Let each player have `tables_max` waiting tables in this store.
+
+        With `bot_tables_max` running ones they can seat no more bots.
+        """
         self._store = store
         self._tables_max = tables_max
+        self._bot_tables_max = bot_tables_max
         self._turns = WeakValueDictionary[str, asyncio.Lock]()
 
     def turn(self, player_id: str) -> asyncio.Lock:
@@ -46,3 +50,15 @@ class TableQuota:
         if waiting < tables_max:
             return None
         return Refusal(reasons.ERROR_REASON_TOO_MANY_TABLES, metadata={"quota": "tables"})
+
+    async def bot_refusal(self, player_id: str) -> Refusal | None:
+        """Return why the player may not seat a bot, or None.
+
+        Bots play on by themselves, so their tables would otherwise run in any number.
+        """
+        running = await self._store.lobby.count_opened(
+            player_id, status=PHASE_PLAYING, limit=self._bot_tables_max
+        )
+        if running < self._bot_tables_max:
+            return None
+        return Refusal(reasons.ERROR_REASON_TOO_MANY_TABLES, metadata={"quota": "tables with bots"})

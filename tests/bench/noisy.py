@@ -49,7 +49,7 @@ ROUNDS, ROUND_S = 3, 4.0
 PACE_S = 0.03
 """The pause of the quiet players before each move: they stay within their own limits."""
 EDGE_CALLS_PER_SECOND = 200.0
-"""The calls of the noisy player, accepted or refused."""
+"""The calls of the noisy player, accepted or refused: what `deploy/edge` allows to one address."""
 REFUSALS = {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE}
 """The codes of RATE_LIMITED, TOO_MANY_… and OVERLOADED."""
 WATCHES = 8
@@ -192,7 +192,7 @@ class Noise:
         self._pace = Pace(EDGE_CALLS_PER_SECOND)
         self._long_match = ""
         self.calls = Counter[str]()
-        """What was done of each kind, and the calls that a limit refused."""
+        """The calls of each kind that had the expected answer, and those that a limit refused."""
 
     async def prepare(self) -> None:
         """Play a match against a bot to its end, to watch and review it."""

@@ -194,6 +194,7 @@ async def _serve(folder: str) -> None:
         caller_calls_per_second=0,
         caller_tables_max=10_000,  # two players open many tables at the same time
         caller_seats_max=10_000,
+        caller_bot_tables_max=10_000,
         bot_think_seconds_min=0,
         log_level="warning",
     )

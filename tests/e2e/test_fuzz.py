@@ -318,6 +318,7 @@ async def fuzzed(database: Database, folder: Path) -> AsyncIterator[Fuzzed]:
         caller_calls_per_second=0,
         caller_tables_max=10_000,
         caller_seats_max=10_000,
+        caller_bot_tables_max=10_000,
         log_level="error",
     )
     async with running(config) as server, aio.insecure_channel(server.address) as channel:

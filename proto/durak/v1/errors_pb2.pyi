@@ -227,9 +227,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     failed over and lost its last commits. Action: forget the match, and watch again with `after_version` = 0. ABORTED.
     """
     ERROR_REASON_TOO_MANY_TABLES: _ErrorReason.ValueType  # 73
-    """Cause: as many tables that the caller opened wait for players as allowed. A rematch counts for the player whose
-    Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table and play, or close one with
-    CancelTable. RESOURCE_EXHAUSTED.
+    """Cause: as many tables that the caller opened wait for players as allowed; for SeatBot, as many of them run. A
+    rematch counts for the player whose Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table
+    and play, or close one with CancelTable; for SeatBot, wait for the end of a match. RESOURCE_EXHAUSTED.
     """
     ERROR_REASON_TOO_MANY_SEATS: _ErrorReason.ValueType  # 74
     """Cause: the caller has as many seats in matches that have not ended as allowed. Detail QuotaFailure. Action: play a
@@ -599,9 +599,9 @@ ERROR_REASON_LOG_CHANGED: ErrorReason.ValueType  # 75
 failed over and lost its last commits. Action: forget the match, and watch again with `after_version` = 0. ABORTED.
 """
 ERROR_REASON_TOO_MANY_TABLES: ErrorReason.ValueType  # 73
-"""Cause: as many tables that the caller opened wait for players as allowed. A rematch counts for the player whose
-Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table and play, or close one with
-CancelTable. RESOURCE_EXHAUSTED.
+"""Cause: as many tables that the caller opened wait for players as allowed; for SeatBot, as many of them run. A
+rematch counts for the player whose Rematch opened it, not for the owner. Detail QuotaFailure. Action: fill a table
+and play, or close one with CancelTable; for SeatBot, wait for the end of a match. RESOURCE_EXHAUSTED.
 """
 ERROR_REASON_TOO_MANY_SEATS: ErrorReason.ValueType  # 74
 """Cause: the caller has as many seats in matches that have not ended as allowed. Detail QuotaFailure. Action: play a

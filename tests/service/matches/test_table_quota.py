@@ -248,3 +248,24 @@ async def test_tables_from_before_the_column_count_after_the_lobby_is_rebuilt(
     await rebuild(replica.store, Config())
     await assert_full(bob)
     await ann.open()
+
+
+async def test_bots_play_at_a_limited_number_of_tables_of_one_player(playing: Playing) -> None:
+    replica = await playing.replica(caller_bot_tables_max=2, bot_delay_seconds=30)
+    ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
+
+    async def seat_bots(player: Player) -> str:
+        match_id = (await player.open()).match_id
+        for _ in range(2):
+            await player.seat_bot(match_id, level=BotLevel.BOT_LEVEL_EASY)
+        return match_id
+
+    for _ in range(2):
+        await seat_bots(ann)
+    async with refused(TOO_MANY):
+        await seat_bots(ann)
+    await seat_bots(bob)
+    (elsewhere,) = [await playing.player(await playing.replica(caller_bot_tables_max=2), "ann")]
+    async with refused(TOO_MANY):
+        await seat_bots(elsewhere)
+    await seated([ann, bob])  # players can sit down at any number of them

@@ -65,7 +65,7 @@ rate-limited = You are going too fast. Wait a moment and try again.
 too-many-watches = You are watching too many tables. Leave one first.
 slow-watcher = Your connection could not keep up. Watch again from the last move that you saw; nothing is lost.
 log-changed = The service was restored to an earlier state. Load this match again.
-too-many-tables = You have too many tables waiting for players. Play at one of them or close one first.
+too-many-tables = You have too many open tables. Play one to its end or close one first.
 too-many-seats = You are seated at too many tables. Finish a match first, or leave a table that waits.
 
 draining = The server is restarting. Try again in a moment; nothing that you played is lost.

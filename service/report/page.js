@@ -1,5 +1,5 @@
-"use strict";
-// Draws the table of the selected record from the JSON in #data. Sends and fetches nothing.
+// Draws the table of the selected record from the JSON in #data, and verifies the transcript in it with verify.mjs, which
+// stands above in the same script. Sends and fetches nothing.
 const data = JSON.parse(document.getElementById("data").textContent);
 const texts = data.texts;
 const frames = data.frames;
@@ -143,6 +143,8 @@ function show() {
   for (const id of ["next", "last"]) byId(id).disabled = at === frames.length - 1;
 }
 
+// Returns a value of the address as written there: `at` is the version, `key` the public key.
+const inAddress = (name) => new RegExp(`[#&]${name}=([^&]*)`).exec(location.hash)?.[1] ?? "";
 let addressing = 0;
 
 function go(index) {
@@ -159,7 +161,7 @@ function go(index) {
   show();
   // Browsers allow few changes of the address (Safari 100 in 30 s, then an error), so write it once the reader pauses.
   clearTimeout(addressing);
-  addressing = setTimeout(() => history.replaceState(null, "", `#at=${frames[at].version}`), 400);
+  addressing = setTimeout(() => history.replaceState(null, "", `#at=${frames[at].version}${inAddress("key") ? `&key=${inAddress("key")}` : ""}`), 400);
 }
 
 function find(step, matches) {
@@ -183,7 +185,7 @@ const KEYS = {
 };
 document.addEventListener("keydown", (event) => {
   const action = KEYS[event.key];
-  if (!action || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (!action || event.target.id === "key" || event.ctrlKey || event.altKey || event.metaKey) return;
   event.preventDefault();
   action();
 });
@@ -198,11 +200,86 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-at]");
   if (button) go(Number(button.dataset.at));
 });
-const addressed = () => frames.findIndex((frame) => `#at=${frame.version}` === location.hash);
-window.addEventListener("hashchange", () => { if (addressed() >= 0) go(addressed()); });
+const addressed = () => frames.findIndex((frame) => String(frame.version) === inAddress("at"));
+window.addEventListener("hashchange", () => {
+  if (addressed() >= 0) go(addressed());
+  useAddressedKey();
+});
 byId("viewer").hidden = false;
 byId("finding").disabled = !frames.some(isFinding);
 // Opens at the record in the address, or the first fault, or the deal.
 const isFault = (frame) => frame.findings.some(([kind]) => kind === "fault");
 const isDealt = (frame) => frame.table && frame.table.hands.length > 0;
 go([addressed(), frames.findIndex(isFault), frames.findIndex(isDealt), 0].find((index) => index >= 0));
+
+// --- the proof -------------------------------------------------------------------------------------
+
+// Returns whether the tables that this page shows are those of the records.
+function isShown(tables) {
+  const plain = ({ hands, table, stock, discard }) =>
+    JSON.stringify([hands.map((hand) => [...hand].sort((a, b) => a - b)), table, stock, discard]);
+  return tables.length === frames.length && tables.every((table, index) => frames[index].table && plain(frames[index].table) === plain(table));
+}
+
+async function prove(key) {
+  let found;
+  try {
+    found = await verify(fromBase64(data.transcript), key);
+  } catch {
+    found = { checks: [{ claim: "format", value: "", holds: false }], missing: "" };
+  }
+  if (found.tables) found.checks.push({ claim: "shown", value: "", holds: isShown(found.tables) });
+  return found;
+}
+
+const claimText = ({ claim, value }) => texts.checks[claim].replace("{value}", value);
+
+function showProof({ checks, missing }) {
+  const wrong = checks.find(({ holds }) => !holds);
+  const badKey = wrong?.claim === "key"; // says nothing about the match
+  const state = badKey ? "consistent" : wrong ? "refuted" : missing ? "consistent" : "proven";
+  byId("proof").className = `verdict ${state}`;
+  const text = wrong ? texts.proof.refuted.replace("{claim}", claimText(wrong)) : texts.proof[missing || "proven"];
+  byId("proof-state").textContent = badKey ? texts.proof.bad_key : text;
+  // What the maker of the page found is worth showing only where this browser cannot say better, or if it lists faults.
+  const made = byId("verdict").parentElement;
+  made.hidden = state !== "consistent" && !made.classList.contains("refuted");
+  byId("checks").replaceChildren(...checks.map((one) => make("li", { class: one.holds ? "holds" : "fault" }, claimText(one))));
+}
+
+// Only the last key counts, whichever check ends last.
+let asked = 0;
+async function proveWith(key) {
+  const mine = ++asked;
+  const found = await prove(key.trim());
+  if (mine === asked) showProof(found);
+}
+
+function useAddressedKey() {
+  let key = inAddress("key");
+  try {
+    key = decodeURIComponent(key);
+  } catch { /* not encoded: as it is */ }
+  if (!key || key === byId("key").value) return;
+  byId("key").value = key;
+  proveWith(key);
+}
+
+byId("key").addEventListener("input", (event) => proveWith(event.target.value));
+byId("save").addEventListener("click", () => {
+  const address = URL.createObjectURL(new Blob([fromBase64(data.transcript)]));
+  make("a", { href: address, download: `${data.match}.transcript` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+});
+byId("proof").hidden = false;
+useAddressedKey();
+if (!asked) proveWith("");
+
+// Paper has no folds.
+const folds = [...document.querySelectorAll("details")];
+let closed = [];
+window.addEventListener("beforeprint", () => {
+  closed = folds.filter((fold) => !fold.open);
+  closed.forEach((fold) => { fold.open = true; });
+});
+window.addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }));

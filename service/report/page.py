@@ -59,8 +59,21 @@ _PAGE_TEXTS: Final = (
     "moves_heading",
     "no_script",
     "footer",
+    "proof_heading",
+    "proof_key",
+    "proof_checks",
+    "proof_limits",
+    "proof_trust",
+    "proof_save",
 )
 """Placeholders of page.html that are filled with a message without variables."""
+CHECKS: Final = (
+    *("format", "link", "record", "chain", "seed", "end", "promises", "secrets", "hands", "trump"),
+    *("stock", "first", "play", "cards", "ledger", "size", "tree", "key", "signed", "shown"),
+)
+"""The claims of verify.mjs, and `shown`, which the page itself checks. Messages `check-…`."""
+_PROOFS: Final = ("proven", "crypto", "checkpoint", "key", "ed25519", "bad_key")
+"""The states of the proof. Messages `proof-state-…`."""
 
 
 class NoTranscriptError(Exception):
@@ -84,9 +97,15 @@ def render_report(data: bytes, public_key: str | None, language: str) -> str:
         "texts": _script_texts(translate),
         "ranks": texts.spelling.ranks(language),
         "names": names,
+        "match": str(UUID(bytes=transcript.match_id)),
+        "transcript": base64.b64encode(data).decode(),
         "frames": [_frame_data(frame, remarks.get(frame.version, ())) for frame in frames],
     }
-    style, script = _read_part("page.css"), _read_part("page.js")
+    # A module with the verifier on top; the braces keep the names of the two parts apart.
+    style, script = (
+        _read_part("page.css"),
+        f"{_read_part('verify.mjs')}{{\n{_read_part('page.js')}}}\n",
+    )
     return Template(_read_part("page.html")).substitute(
         language=language,
         policy=escape(_policy(style, script)),
@@ -138,9 +157,13 @@ def _frame_data(frame: Frame, remarks: Sequence[Remark]) -> Mapping[str, Any]:
     }
 
 
-def _script_texts(translate: Translate) -> dict[str, str]:
+def _script_texts(translate: Translate) -> dict[str, Any]:
     """Return the texts of the script. The script replaces the words in braces."""
-    return {label: translate(f"label-{label}") for label in _SCRIPT_TEXTS} | {
+    proof = {state: translate(f"proof-state-{state.replace('_', '-')}") for state in _PROOFS}
+    labels = {label: translate(f"label-{label}") for label in _SCRIPT_TEXTS}
+    return labels | {
+        "checks": {claim: translate(f"check-{claim}", value="{value}") for claim in CHECKS},
+        "proof": proof | {"refuted": translate("proof-state-refuted", claim="{claim}")},
         "out": translate("label-out", place="{place}"),
         "closed": translate("label-closed", count="{count}"),
         "beaten": translate("label-beaten", attack="{attack}", defence="{defence}"),

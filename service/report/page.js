@@ -247,7 +247,7 @@ function showProof({ checks, missing }) {
   byId("checks").replaceChildren(...checks.map((one) => make("li", { class: one.holds ? "holds" : "fault" }, claimText(one))));
 }
 
-// Only the last key counts, whichever check ends last.
+// Only the last key counts, also if an earlier check ends after it.
 let asked = 0;
 async function proveWith(key) {
   const mine = ++asked;

@@ -1,7 +1,7 @@
 // Verifies a transcript from its bytes and a public key (docs/transcript-format.md). The report page has this module
 // inside, and docs/verify_example.mjs runs it in Node. It needs only WebCrypto.
 
-// What is checked, in this order. `#` stands for the number or name that belongs to the claim.
+// The checks in their order. `#` stands for the number or name that belongs to the claim.
 export const CLAIMS = {
   format: "the file is a transcript of version 1",
   link: "the hash chain is valid at version #",

@@ -138,8 +138,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 def proof(browser: Page, folder: Path, page: str, fragment: str = "") -> tuple[str, str]:
-    """Open a page. Return the class of its proof and what it says, once it is checked."""
-    file = folder / f"{next(NUMBERS)}.html"  # another address, so that it loads anew
+    """Open a page. Return the class and the text of its proof, once it is checked."""
+    file = folder / f"{next(NUMBERS)}.html"  # another address, so that it loads again
     file.write_text(page, "utf-8")
     browser.open(file, fragment)
     return shown(browser)

@@ -66,9 +66,9 @@ label-broken = The records up to here do not make a table. Below is the last val
 
 proof-heading = Checked in this browser
 proof-key = Public key of the service
-proof-checks = What was checked
+proof-checks = The checks
 proof-limits = Not checked here: the sentences of the log, whose turn it was, who could throw in and how much, the limits of time, and the shares of the bank.
-proof-trust = Take the key from another source than this page. Whoever sent the page could have changed its script: for a proof that does not depend on it, save the transcript and run “durak verify”.
+proof-trust = Take the key from another source than this page. The sender of the page could have changed its script: for a proof that does not depend on it, save the transcript and run “durak verify”.
 proof-save = Save the transcript
 proof-state-proven = Proven: the key has signed every byte of these records.
 proof-state-refuted = Refuted. This does not hold: { $claim }.

@@ -119,7 +119,7 @@ async def commands_ms(players: list[Player], number: int) -> float:
 
 async def test_commands_stay_fast_beside_fifty_hard_bots(playing: Playing) -> None:
     """With bots in the event loop or in threads, commands would take ten times as long."""
-    replica = await playing.replica(bot_think_seconds_max=LONG_S)
+    replica = await playing.replica(bot_think_seconds_max=LONG_S, caller_bot_tables_max=100)
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     await commands_ms(players, 20)
     alone = await commands_ms(players, 100)

@@ -72,7 +72,7 @@ def test_a_player_with_too_many_tables_is_refused(
         play = ("play", "--server", server.address, "--token", token, "--language", "ru")
         done = terminal.durak(*play)
     assert done.returncode == 1
-    assert "слишком много столов, которые ждут игроков" in done.stderr
+    assert "слишком много открытых столов" in done.stderr
 
 
 def typed(terminal: Terminal, server: Server, answer: str, *options: str) -> str:

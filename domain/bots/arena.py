@@ -8,7 +8,7 @@ from hashlib import sha256
 from math import sqrt
 from typing import Final
 
-from domain.bots import Bot, move_seed
+from domain.bots import Bot, move_seed, off_clock_seat
 from domain.match.commands import Actor, Command, OpenTable, Play, SeatBot, by_bot, by_player
 from domain.match.decide import decide
 from domain.match.fold import Match
@@ -16,7 +16,7 @@ from domain.match.refusal import Refusal
 from domain.match.view import redact, seats_in, table_view
 from durak.v1.events_pb2 import Event, Finished, Outcome
 from durak.v1.settings_pb2 import BotLevel, Settings
-from durak.v1.table_pb2 import Move
+from durak.v1.table_pb2 import Move, TableView
 
 _OWNER: Final = by_player("arena")
 _MATCH_ID: Final = bytes(16)
@@ -62,15 +62,24 @@ class BotMatch:
         return self.match.result
 
     def step(self) -> None:
-        """Make one move of the first seat on the clock (R10.1)."""
+        """Make a challenge off the clock, or one move of the first seat on the clock (R10.1)."""
+        watching = off_clock_seat(self.match)
+        if watching is not None:
+            challenge = self.players[watching].choose_challenge(*self._shown_to(watching))
+            if challenge is not None:
+                self._perform(by_bot(watching), Play(challenge))
+                return
         seat = seats_in(self.match.on_clock())[0]
         self._perform(by_bot(seat), Play(self.choice(seat)))
 
     def choice(self, seat: int) -> Move:
         """Return the move that the bot on this seat chooses now."""
-        match = self.match
-        seed = move_seed(self.bot_seeds[seat], match.version)
-        return self.players[seat](table_view(match, seat), self.histories[seat], seed)
+        return self.players[seat].choose_move(*self._shown_to(seat))
+
+    def _shown_to(self, seat: int) -> tuple[TableView, list[Event], int]:
+        """Return what the bot on this seat chooses from."""
+        seed = move_seed(self.bot_seeds[seat], self.match.version)
+        return table_view(self.match, seat), self.histories[seat], seed
 
     def _perform(self, actor: Actor, command: Command) -> None:
         outcome = decide(self.match, actor, command)

@@ -12,13 +12,13 @@ from domain.bots.card_memory import CardMemory, remember_cards
 from domain.bots.determinization import Determinizer, SeededRandom
 from domain.bots.endgame_play import best_moves, is_endgame
 from domain.bots.evaluation import HAND_EVALUATORS
-from domain.bots.legality import illegal_plays
+from domain.bots.legality import sure_challenge
 from domain.bots.normal import policy_move
 from domain.bots.observation import Observation, observe
 from domain.bots.packed_cards import pack_cards
 from domain.bots.policy import NORMAL
 from domain.bots.tree_search import BEAT, PASS, TAKE, TRANSFER, Action, TreeSearch
-from domain.match.move_messages import challenge, list_moves
+from domain.match.move_messages import list_moves
 from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import Move, TableView
 
@@ -28,10 +28,9 @@ ITERATIONS_MAX: Final = 300
 
 def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
     """Return the hard bot's move."""
-    if view.moves.challenge:
-        illegal = illegal_plays(view, history)
-        if illegal:
-            return challenge(illegal[0])
+    accusation = choose_challenge(view, history, seed)
+    if accusation is not None:
+        return accusation
     moves = list_moves(view.moves)
     if len(moves) == 1:
         return moves[0]
@@ -41,6 +40,11 @@ def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
     if len(moves) == 1:
         return moves[0]
     return _best_by_search(moves, view, memory, SeededRandom(seed))
+
+
+def choose_challenge(view: TableView, history: Sequence[Event], seed: int) -> Move | None:  # noqa: ARG001
+    """Return a challenge of an illegal play, or None if there is none."""
+    return sure_challenge(view, history)
 
 
 def _best_by_search(

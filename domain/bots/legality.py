@@ -3,8 +3,15 @@
 from collections.abc import Sequence
 
 from domain.cards import BEATERS, BIT_OF, RANK_OF, Card
+from domain.match.move_messages import challenge
 from durak.v1.events_pb2 import Event
-from durak.v1.table_pb2 import TableView
+from durak.v1.table_pb2 import Move, TableView
+
+
+def sure_challenge(view: TableView, history: Sequence[Event]) -> Move | None:
+    """Return a challenge of the oldest illegal play, or None if there is none."""
+    illegal = illegal_plays(view, history)
+    return challenge(illegal[0]) if illegal else None
 
 
 def illegal_plays(view: TableView, history: Sequence[Event]) -> list[int]:

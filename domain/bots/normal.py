@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from domain.bots.legality import illegal_plays
+from domain.bots.legality import sure_challenge
 from domain.bots.observation import Observation, observe
 from domain.bots.packed_cards import pack_cards, unpack
 from domain.bots.policy import NORMAL, PhasePolicy, Policy
-from domain.match.move_messages import attack, challenge, defend, pass_turn, take, transfer
+from domain.match.move_messages import attack, defend, pass_turn, take, transfer
 from durak.v1.events_pb2 import Event
 from durak.v1.table_pb2 import Move, TableView
 
@@ -17,11 +17,12 @@ CHALLENGE_ONE_IN: Final = 4
 
 def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
     """Return the normal bot's move. It uses the history on tricky tables only."""
-    if view.moves.challenge and seed % CHALLENGE_ONE_IN == 0:
-        illegal = illegal_plays(view, history)
-        if illegal:
-            return challenge(illegal[0])
-    return policy_move(view, NORMAL)
+    return choose_challenge(view, history, seed) or policy_move(view, NORMAL)
+
+
+def choose_challenge(view: TableView, history: Sequence[Event], seed: int) -> Move | None:
+    """Return a challenge of an illegal play at some opportunities, or None."""
+    return sure_challenge(view, history) if seed % CHALLENGE_ONE_IN == 0 else None
 
 
 def policy_move(view: TableView, policy: Policy) -> Move:

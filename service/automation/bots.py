@@ -4,6 +4,10 @@ A bot chooses from the view of its seat and the events shown to that seat, nothi
 a command like any other, bound to the version that it was chosen on. The replica that stored the
 change that made it a bot's turn moves the bot. If that replica dies, the wake-up in the store
 passes, and another replica takes over (see clock.py).
+
+After its "take" at a tricky table a bot is off the clock, but may challenge the cards that others
+throw in. It looks at every new play at once, without a pause: the bout may close with the next
+pass. Such a challenge follows from open cards, so its time says nothing about the hand.
 """
 
 import asyncio
@@ -26,7 +30,7 @@ from service.matches.changes import Change
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch
 from service.matches.live_matches import LiveMatches
-from service.matches.wake_up import bot_to_move
+from service.matches.wake_up import bot_off_clock, bot_to_move
 from service.rpc.errors import Refused
 from service.workers.errors import WorkerPoolError
 from service.workers.pool import WorkerPool
@@ -51,6 +55,7 @@ class BotRunner:
         self._workers = workers
         self._reported_at = -_REPORT_SECONDS
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
+        self._challenges: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
     def changed(self, change: Change) -> None:
@@ -60,6 +65,7 @@ class BotRunner:
             if _has_hard_bot(match.table):
                 self._workers.warm()
             self.wake(match)
+            self._look_at_play(match)
 
     def wake(self, match: Match) -> None:
         """Start to move if it is a bot's turn in a live match."""
@@ -72,10 +78,38 @@ class BotRunner:
     async def close(self) -> None:
         """Stop moving. A move that is being stored is completed by its match."""
         self._is_closed = True
-        tasks = tuple(self._tasks.values())
+        tasks = (*self._tasks.values(), *self._challenges)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _look_at_play(self, match: Match) -> None:
+        """Let a bot that is off the clock challenge a play of the bout."""
+        seat = bot_off_clock(match)
+        if seat is not None and not self._is_closed:
+            task = self._context.loop.create_task(self._challenge(match.match_id, seat))
+            self._challenges.add(task)
+            task.add_done_callback(self._challenges.discard)
+
+    async def _challenge(self, match_id: bytes, seat: int) -> None:
+        """Challenge an illegal play, if the bot on this seat still may and wants to."""
+        try:
+            with self._matches.pinned(match_id) as live:
+                match = live.match
+                if bot_off_clock(match) != seat:
+                    return
+                occupant = match.table.seats[seat]
+                assert occupant is not None
+                move = bots.choose_challenge(
+                    occupant.bot_level,
+                    table_view(match, seat),
+                    self._histories.shown_to(match_id, seat, match.trump_card),
+                    bots.move_seed(occupant.bot_seed, match.version),
+                )
+                if move is not None:
+                    await self._send(live, seat, move, match.version)
+        except Exception as error:  # noqa: BLE001 - the match goes on without the challenge
+            self._context.failures.report("bots", error, match_id=match_id.hex())
 
     async def _play(self, match_id: bytes) -> None:
         """Move until it is no longer a bot's turn."""
@@ -101,6 +135,10 @@ class BotRunner:
         move = await self._choose(live, seat, seed)
         if occupant.bot_level not in _QUICK:
             await self._wait_for_reply_time(started, seed)
+        await self._send(live, seat, move, version)
+
+    async def _send(self, live: LiveMatch, seat: int, move: Move, version: int) -> None:
+        """Make a move that was chosen on a version, unless the match has gone on meanwhile."""
         envelope = Envelope(live.match_id, by_bot(seat), Play(move), expected_version=version)
         try:
             await live.submit(partial(live.perform, envelope))

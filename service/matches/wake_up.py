@@ -1,5 +1,6 @@
 """Wake-ups: the time, kept in the store, by which some replica must look at a match again."""
 
+from domain.bots import off_clock_seat
 from domain.match.fold import Match
 from domain.match.view import seats_in
 
@@ -14,6 +15,13 @@ def bot_to_move(match: Match) -> int | None:
         if occupant is not None and occupant.is_bot:
             return seat
     return None
+
+
+def bot_off_clock(match: Match) -> int | None:
+    """Return the seat with a bot that may challenge though no one waits for it (R11.5), or None."""
+    seat = off_clock_seat(match) if match.table.has_bots else None
+    occupant = None if seat is None else match.table.seats[seat]
+    return seat if occupant is not None and occupant.is_bot else None
 
 
 def next_wake_up_us(match: Match, now_us: int, bot_turn_us: int) -> int | None:

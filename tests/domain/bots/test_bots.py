@@ -9,11 +9,21 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from domain.bots import BOTS, Bot, choose_move, endgame_play, hard, move_seed
-from domain.bots.arena import BotMatch
+from domain.bots import (
+    BOTS,
+    Bot,
+    choose_challenge,
+    choose_move,
+    endgame_play,
+    hard,
+    move_seed,
+    off_clock_seat,
+)
+from domain.bots.arena import BotMatch, estimate, play_deal
 from domain.bots.legality import illegal_plays
 from domain.bots.normal import policy_move
 from domain.bots.packed_cards import SAME_RANK, pack_cards, unpack
@@ -39,17 +49,16 @@ def server_seed(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
-class LegalBot:
-    """A bot whose moves must all be legal moves of its view."""
+def checked(bot: Bot) -> Bot:
+    """The bot, whose moves must all be legal moves of its view."""
 
-    def __init__(self, bot: Bot) -> None:
-        self.bot = bot
-
-    def __call__(self, view: TableView, history: Sequence[Event], seed: int) -> Move:
-        move = self.bot(view, history, seed)
+    def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
+        move = bot.choose_move(view, history, seed)
         challenged = move.challenge.play_version in view.moves.challenge
         assert move in list_moves(view.moves) or challenged, move
         return move
+
+    return replace(bot, choose_move=choose_move)
 
 
 @pytest.fixture
@@ -75,7 +84,7 @@ def test_bots_play_to_the_end_with_legal_moves_in_all_settings(
     level: BotLevel.ValueType, few: int
 ) -> None:
     for number, wanted in some_of(FREE, few):
-        players = [LegalBot(BOTS[level])] * wanted.seats
+        players = [checked(BOTS[level])] * wanted.seats
         match = BotMatch(wanted, players, server_seed(number), range(wanted.seats))
         assert match.play().outcome in (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 
@@ -93,7 +102,9 @@ def test_R14_5_bots_never_cheat_and_never_challenge_a_legal_play(
         while table.match.phase == PHASE_PLAYING:
             for seat in range(wanted.seats):
                 if table.match.on_clock() >> seat & 1:
-                    move = LegalBot(BOTS[level])(*table.shown_to(seat), chance.getrandbits(64))
+                    move = checked(BOTS[level]).choose_move(
+                        *table.shown_to(seat), chance.getrandbits(64)
+                    )
                     accuses = move.HasField("challenge")
                     assert not accuses or move.challenge.play_version in table.match.cheats
             table.store(step(table, chance))
@@ -227,6 +238,39 @@ def test_R14_5_easy_bots_never_challenge_normal_bots_sometimes_hard_bots_always(
     assert 0 < len(challenges) < 40
     assert {move.challenge.play_version for move in challenges} == {accused}
     assert chosen[HARD] == [challenge(accused)] * 40
+
+
+def throw_onto_takes(view: TableView, history: Sequence[Event], seed: int) -> Move:
+    """The hard bot, but it also throws illegal cards onto every declared take."""
+    illegal = [card for card in view.hand if card not in view.moves.attack]
+    if view.taking and view.your_seat != view.defender and view.attacks_left and illegal:
+        return attack(illegal[0])
+    return BOTS[HARD].choose_move(view, history, seed)
+
+
+@pytest.mark.usefixtures("small_budget")
+def test_R11_5_a_player_who_cheats_onto_every_take_loses_to_the_hard_bot() -> None:
+    cheater = replace(BOTS[HARD], choose_move=throw_onto_takes)
+    deals = [
+        play_deal(settings(tricky=True), cheater, BOTS[HARD], seed=2, number=n) for n in range(12)
+    ]
+    assert estimate([deal.score for deal in deals]).mean < 0.3
+
+
+def test_R11_5_a_bot_off_the_clock_challenges_a_card_thrown_onto_its_take() -> None:
+    table = dealt("6♠ 6♥ 7♥ 8♥ 9♥ 10♥", "7♠ 8♠ 6♣ 7♣ 8♣ 9♣", trump="A♠", tricky=True)
+    assert off_clock_seat(table.match) is None
+    table.play("A: 7♥", "B: take")
+    assert off_clock_seat(table.match) == 1
+    assert choose_challenge(HARD, *table.shown_to(1), 0) is None  # a legal lead
+    table.play("A: 8♥")
+    thrown = challenge(table.match.version)
+    assert choose_challenge(HARD, *table.shown_to(1), 1) == thrown
+    assert choose_challenge(EASY, *table.shown_to(1), 0) is None
+    assert [choose_challenge(NORMAL_LEVEL, *table.shown_to(1), seed) for seed in (0, 1)] == [
+        thrown,
+        None,
+    ]
 
 
 # --- the normal bot (R14.3) ---------------------------------------------------------------------

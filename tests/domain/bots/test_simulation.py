@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from domain.bots import Bot
 from domain.bots.arena import BotMatch
 from domain.bots.normal import policy_move
 from domain.bots.packed_cards import BEATERS_OF, SAME_RANK, pack_cards, pack_mask, split, unpack
@@ -32,8 +33,11 @@ def test_R1_3_packed_cards_have_the_same_order_as_cards(trump_suit: int) -> None
     ]
 
 
-def normal_player(view: TableView, _: Sequence[Event], __: int) -> Move:
+def policy_of_normal(view: TableView, _: Sequence[Event], __: int) -> Move:
     return policy_move(view, NORMAL)
+
+
+NORMAL_PLAYER = Bot(policy_of_normal)
 
 
 def simulation_of(match: BotMatch) -> Simulation:
@@ -63,7 +67,7 @@ def test_a_simulation_of_two_seats_ends_like_the_match(
         deck=deck,
     )
     for number in range(12):
-        match = BotMatch(wanted, [normal_player] * 2, number.to_bytes(32, "big"), (1, 2))
+        match = BotMatch(wanted, [NORMAL_PLAYER] * 2, number.to_bytes(32, "big"), (1, 2))
         simulation = simulation_of(match)
         result = match.play()
         durak = DRAW if result.outcome == Outcome.OUTCOME_DRAW else result.durak
@@ -76,7 +80,7 @@ def test_a_simulation_of_two_seats_ends_like_the_match(
 def test_a_simulation_of_more_seats_loses_no_card_and_ends(seats: int, throw_in: int) -> None:
     for number in range(12):
         wanted: Settings = settings(seats=seats, throw_in=throw_in, transfer=bool(number % 2))
-        match = BotMatch(wanted, [normal_player] * seats, number.to_bytes(32, "big"), range(seats))
+        match = BotMatch(wanted, [NORMAL_PLAYER] * seats, number.to_bytes(32, "big"), range(seats))
         simulation = simulation_of(match)
         twin = simulation.copy()
         durak = simulation.play_out(NORMAL)

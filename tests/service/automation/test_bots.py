@@ -9,9 +9,10 @@ from uuid import UUID
 import pytest
 
 from domain.match.fold import Match
+from domain.match.move_messages import attack
 from domain.match.view import redact
 from durak.v1.errors_pb2 import ErrorReason
-from durak.v1.events_pb2 import ActorKind
+from durak.v1.events_pb2 import ActorKind, Challenged
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase
 from tests.service.playing import (
@@ -107,6 +108,32 @@ async def test_bots_play_to_the_end_at_a_tricky_table(playing: Playing) -> None:
         await ann.seat_bot(match_id)
     await to_the_end(ann.watch(match_id))
     assert (await folded(replica.store, match_id)).phase == Phase.PHASE_ENDED
+
+
+async def test_R11_5_a_hard_bot_challenges_a_card_thrown_onto_its_take(playing: Playing) -> None:
+    replica = await playing.replica(bot_think_seconds_max=RESULT_S)
+    ann = await playing.player(replica, "ann")
+    match_id = (await ann.open(table_of(2, tricky=True))).match_id
+    await ann.sit(match_id, seat=0)
+    await ann.seat_bot(match_id, seat=1, level=BotLevel.BOT_LEVEL_HARD)
+    thrown = 0
+    challenged = Challenged()
+    async with asyncio.timeout(RESULT_S):
+        view = await ann.get(match_id)
+        while not thrown:
+            illegal = [card for card in view.hand if card not in view.moves.attack]
+            onto_take = view.taking and view.defender == 1 and view.attacks_left and illegal
+            if has_move(view):
+                move = attack(illegal[0]) if onto_take else easy_move(view)
+                view = await ann.play(match_id, move, expected_version=view.version)
+                thrown = view.version if onto_take else 0
+            else:
+                view = await ann.get(match_id)
+        async for message in ann.watch(match_id, thrown):
+            challenged = message.event.event.challenged
+            if message.event.event.HasField("challenged"):
+                break
+    assert (challenged.seat, challenged.play_version, challenged.upheld) == (1, thrown, True)
 
 
 async def test_C14_another_replica_takes_over_the_bots_of_one_that_died(playing: Playing) -> None:

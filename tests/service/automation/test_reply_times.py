@@ -49,7 +49,7 @@ def takes_of_hard_bots(count: int) -> list[Take]:
             if view.moves.can_take and len(found[is_forced]) < count:
                 seed = bots.move_seed(match.bot_seeds[seat], match.match.version)
                 before = time.perf_counter()
-                move = HARD(view, match.histories[seat], seed)
+                move = HARD.choose_move(view, match.histories[seat], seed)
                 if move.HasField("take"):
                     seconds = time.perf_counter() - before
                     found[is_forced].append(Take(is_forced, seconds, seed))

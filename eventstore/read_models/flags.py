@@ -15,7 +15,7 @@ from eventstore.postgres.pool import Pool
 EVIDENCE_MAX: Final = 20
 """The maximum number of match ids of a group: its newest cases."""
 
-# Each query returns the matches of each group, and which of them are cases. $9 is used by one.
+# Each query returns the matches of each group, and which of them are cases. Not each uses $9.
 PAIR_LOSSES: Final = """
 SELECT a.player, b.player AS other, a.match_id, a.ended_at, a.lost = 1 AS is_case, $9::integer
 FROM standings a JOIN standings b ON b.match_id = a.match_id AND b.player IS NOT NULL
@@ -35,6 +35,21 @@ FROM standings a JOIN standings b ON b.match_id = a.match_id AND b.player IS NOT
 WHERE a.player IS NOT NULL AND a.won = 1
 """
 """Wins of `player` against a durak with at most $9 counted matches, of all wins against people."""
+
+LOSSES_TO_ONE: Final = """
+WITH losses AS (
+    SELECT a.player, b.player AS winner, a.match_id, a.ended_at
+    FROM standings a JOIN standings b ON b.match_id = a.match_id AND b.won = 1
+    WHERE a.lost = 1 AND a.player IS NOT NULL AND b.player IS NOT NULL
+        AND a.ended_at >= $1 AND a.ended_at < $2
+)
+SELECT losses.player, one.winner AS other, losses.match_id, losses.ended_at,
+    losses.winner = one.winner AS is_case, $9::integer
+FROM losses JOIN (
+    SELECT player, winner FROM losses GROUP BY player, winner HAVING count(*) >= $6
+) AS one USING (player)
+"""
+"""Losses of `player` to `other`, of all losses to people."""
 
 _GROUPS = """
 SELECT player, other, count(*) FILTER (WHERE is_case) AS cases, count(*) AS matches,

@@ -8,6 +8,7 @@ from typing import Final
 
 from durak.v1 import audit_service_pb2 as api
 from eventstore.read_models.flags import (
+    LOSSES_TO_ONE,
     MATCHES_LEFT,
     NEW_ACCOUNT_WINS,
     PAIR_LOSSES,
@@ -29,6 +30,9 @@ def flag_rules(config: Config) -> FlagRules:
     return {
         api.FLAG_KIND_PAIR_LOSSES: FlagRule(
             PAIR_LOSSES, config.flag_pair_losses_min, config.flag_share_min
+        ),
+        api.FLAG_KIND_LOSSES_TO_ONE: FlagRule(
+            LOSSES_TO_ONE, config.flag_pair_losses_min, config.flag_share_min
         ),
         api.FLAG_KIND_MATCHES_LEFT: FlagRule(MATCHES_LEFT, config.flag_matches_left_min),
         api.FLAG_KIND_NEW_ACCOUNT_WINS: FlagRule(

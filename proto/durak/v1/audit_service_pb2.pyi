@@ -353,6 +353,10 @@ class _FlagKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FlagKind.Val
     """
     FLAG_KIND_NEW_ACCOUNT_WINS: _FlagKind.ValueType  # 3
     """`player_id` repeatedly won against new accounts. `matches` are all wins against people."""
+    FLAG_KIND_LOSSES_TO_ONE: _FlagKind.ValueType  # 4
+    """`player_id` lost to hardly anybody but `other_player_id`, who had the first place. `matches` are all matches in which
+    the player was the durak and a person had the first place.
+    """
 
 class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
     """The kind of a flag."""
@@ -369,6 +373,10 @@ finished or left.
 """
 FLAG_KIND_NEW_ACCOUNT_WINS: FlagKind.ValueType  # 3
 """`player_id` repeatedly won against new accounts. `matches` are all wins against people."""
+FLAG_KIND_LOSSES_TO_ONE: FlagKind.ValueType  # 4
+"""`player_id` lost to hardly anybody but `other_player_id`, who had the first place. `matches` are all matches in which
+the player was the durak and a person had the first place.
+"""
 Global___FlagKind: _TypeAlias = FlagKind  # noqa: Y015
 
 @_typing.final
@@ -1453,7 +1461,7 @@ class Flag(_message.Message):
     kind: Global___FlagKind.ValueType
     player_id: _builtins.str
     other_player_id: _builtins.str
-    """Only set for FLAG_KIND_PAIR_LOSSES."""
+    """Only set for FLAG_KIND_PAIR_LOSSES and FLAG_KIND_LOSSES_TO_ONE."""
     cases: _builtins.int
     """The number of matches that caused the flag."""
     matches: _builtins.int

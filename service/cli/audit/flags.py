@@ -13,6 +13,7 @@ from service.cli.audit.source import Access, with_audit_access
 _TIME: Final = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 _TEXTS: Final = (
     (api.FLAG_KIND_PAIR_LOSSES, "lost to {flag.other_player_id}"),
+    (api.FLAG_KIND_LOSSES_TO_ONE, "lost mostly to {flag.other_player_id}"),
     (api.FLAG_KIND_MATCHES_LEFT, "left"),
     (api.FLAG_KIND_NEW_ACCOUNT_WINS, "won against new accounts"),
 )

@@ -20,7 +20,7 @@ from tests.eventstore.support import Writer
 from tests.service.playing import refused
 from tests.service.serving import Caller, Service, serving
 
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+NOON = datetime(2126, 5, 1, 12, tzinfo=UTC)  # the service itself counts no match before its end
 THRESHOLDS = {
     "flag_pair_losses_min": 3,
     "flag_matches_left_min": 2,
@@ -66,7 +66,7 @@ class Results:
                 )  # fmt: skip
             await update.add([ended], standings)
 
-        await self._store.standings.update(work)
+        await self._store.standings.update(work, wait=True)
         return writer.stream_id
 
 
@@ -121,6 +121,30 @@ async def test_a_pair_is_flagged_up_to_the_share_of_losses(
     assert (flag.cases, flag.matches) == (4, 5)
     await results.beat("bob", "ann")
     assert await flags(auditor, api.FLAG_KIND_PAIR_LOSSES) == []
+
+
+async def test_accounts_that_only_lose_to_one_are_flagged(
+    auditor: Caller, results: Results
+) -> None:
+    ids = [await results.beat("ann", "bob") for _ in range(3)]
+    for _ in range(3):
+        await results.beat("ann", "cid")
+        await results.beat("dan", "cid")  # cid loses to others too
+    for _ in range(4):
+        await results.beat("", "bob")  # a bot
+    for _ in range(9):
+        await results.beat("bob", "ann")  # wins do not matter here, as they do for a pair
+    found = await flags(auditor, api.FLAG_KIND_LOSSES_TO_ONE)
+    assert [(one.player_id, one.other_player_id) for one in found] == [
+        ("ann", "bob"),
+        ("bob", "ann"),
+    ]
+    assert (found[1].cases, found[1].matches) == (3, 3)
+    assert list(found[1].match_ids) == [str(match_id) for match_id in reversed(ids)]
+    assert await flags(auditor, api.FLAG_KIND_LOSSES_TO_ONE, player_id="cid") == []
+    await results.beat("eve", "bob")  # 3 of 4
+    found = await flags(auditor, api.FLAG_KIND_LOSSES_TO_ONE, player_id="bob")
+    assert [one.player_id for one in found] == ["ann"]
 
 
 async def test_R13_3_players_who_repeatedly_leave_are_flagged(

@@ -3,6 +3,7 @@
 `service.cli.exits` lists the exit codes.
 """
 
+import codecs
 import os
 import sys
 from collections.abc import Mapping
@@ -166,7 +167,39 @@ def _repair_streams() -> None:
         if stream is None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - as above
         elif isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            codecs.register_error("durak", _spell)
+            stream.reconfigure(errors="durak")
+
+
+_SPELLINGS: Final = MappingProxyType(
+    {
+        "♣": "c",
+        "♦": "d",
+        "♥": "h",
+        "♠": "s",
+        "▮": "#",
+        "│": "|",
+        "•": "*",
+        "“": '"',
+        "”": '"',
+        "·": "-",
+        "…": "...",
+        "→": "->",
+        "←": "<-",
+        "–": "-",
+        "±": "+-",
+    }
+)
+"""How to write the characters of the output where the encoding lacks them. Cards must stay legible:
+their letters are those that `durak play` reads."""
+
+
+def _spell(error: UnicodeError) -> tuple[str, int]:
+    """Spell characters that an encoding lacks. Python calls it for each run of them."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_SPELLINGS.get(character, "?") for character in lacking), error.end
 
 
 def _wants_traceback() -> bool:

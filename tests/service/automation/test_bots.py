@@ -29,7 +29,7 @@ from tests.service.playing import (
 
 __all__ = ["playing"]
 
-RESULT_S = 60
+RESULT_S = 110.0
 
 
 def table_of(seats: int, **settings: Any) -> Settings:

@@ -1,8 +1,13 @@
 """Output that fits the terminal."""
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from service.cli.terminal import wrap_fields
+from tests.terminal import COMMAND
 
 
 @pytest.mark.parametrize(
@@ -27,3 +32,18 @@ def test_an_id_is_never_broken() -> None:
         match_id,
         "  Anna, Boris",
     ]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "koi8-r", "cp1252"])
+def test_O21_an_encoding_without_suits_shows_letters(encoding: str) -> None:
+    example = Path(__file__).resolve().parents[3] / "docs" / "examples" / "tricky.transcript"
+    done = subprocess.run(
+        [*COMMAND, "verify", str(example)],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    shown = done.stdout.decode(encoding)
+    assert "seat 0: Ac (R5.1)" in shown
+    assert "?" not in shown
+    assert done.stderr == b""

@@ -27,10 +27,10 @@ def test_the_terminal_lists_flags_with_their_matches(
     done = terminal.durak("audit", "flags")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "ann: left: 2 of 2 matches, 2026-05-01 12:01 to 2026-05-01 12:02",
+        "ann: left: 2 of 2 matches, 2126-05-01 12:01 to 2126-05-01 12:02",
         f"  {second}",
         f"  {first}",
         "1 flags",
     ]
-    nobody = terminal.durak("audit", "flags", "--player", "bob", "--since", "2026-05-01")
+    nobody = terminal.durak("audit", "flags", "--player", "bob", "--since", "2126-05-01")
     assert nobody.stdout == "0 flags\n"

@@ -353,7 +353,7 @@ async def test_every_call_gets_a_reply_or_a_refusal_with_a_reason(
             lambda name: st.tuples(st.just(name), payloads(METHODS[name], fuzz.match_ids))
         )
         await every_example(fuzz, 600, calls, fuzz.call)
-        assert {"OK", "oversized", "MALFORMED_FIELD", "TOKEN_EXPIRED", "NOT_SEATED"} <= set(
+        assert {"OK", "oversized", "MALFORMED_FIELD", "TOKEN_INVALID", "NOT_SEATED"} <= set(
             fuzz.answers
         )
 

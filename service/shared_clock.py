@@ -17,9 +17,13 @@ ROUND_TRIP_SECONDS_MAX: Final = 1.0
 _log = structlog.get_logger(__name__)
 
 
+_BOOT_CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux has a clock that goes on while the machine sleeps. On macOS the other one does."""
+
+
 def _elapsed_seconds() -> float:
     """Return the seconds since the machine started, with those in which it slept."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.clock_gettime(_BOOT_CLOCK)
 
 
 class SharedClock:

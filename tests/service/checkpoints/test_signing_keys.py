@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -74,3 +75,27 @@ def test_the_commands_create_rotate_and_retire_keys(tmp_path: Path) -> None:
     assert run("public") == (0, [second, first])
     assert run("retire") == (0, [first])
     assert run("public") == (0, [second])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize(("mode", "is_read"), [(0o440, True), (0o400, True), (0o444, False)])
+def test_a_mounted_secret_of_another_user_may_be_readable_for_the_group(
+    tmp_path: Path, mode: int, is_read: bool
+) -> None:
+    path = tmp_path / "key"
+    key = signing_keys.make(path, NAME)
+    os.chown(path, 12_345, 12_345)
+    path.chmod(mode)
+    if is_read:
+        assert [one.line() for one in signing_keys.read(path)] == [key.line()]
+    else:
+        with pytest.raises(NoteKeyError, match="other users can read"):
+            signing_keys.read(path)
+
+
+def test_the_group_must_not_read_an_own_key(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    signing_keys.make(path, NAME)
+    path.chmod(0o640)
+    with pytest.raises(NoteKeyError, match="other users can read"):
+        signing_keys.read(path)

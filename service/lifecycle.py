@@ -28,8 +28,10 @@ from service.workers.pool import WorkerPool
 RESTART_SECONDS_MIN: Final = 1.0
 RESTART_SECONDS_MAX: Final = 30.0
 """The pause before a failed loop starts again doubles up to this. Work for longer resets it."""
-STOP_SECONDS_MAX: Final = 2.0
-"""How long the end of the service waits for a loop, or for the appends, if the database is away."""
+STOP_SECONDS_MAX: Final = 0.5
+"""How long the end of the service waits for each loop, if the database is away."""
+APPENDS_SECONDS_MAX: Final = 2.0
+"""How long it waits for the appends then."""
 QUIET_SECONDS: Final = 0.5
 """The port closes when no call has arrived for this time."""
 CHECK_SECONDS_MIN: Final = 2.0
@@ -95,7 +97,7 @@ async def matches_running(
         clock.close()
         await bots.close()
         try:
-            async with asyncio.timeout(STOP_SECONDS_MAX):
+            async with asyncio.timeout(APPENDS_SECONDS_MAX):
                 await matches.join()
         except TimeoutError:  # their callers repeat these commands elsewhere
             _log.warning("appends cut off")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
@@ -65,7 +65,27 @@ async def disconnect(connection: Connection | asyncpg.Pool[asyncpg.Record]) -> N
         async with asyncio.timeout(CLOSE_SECONDS_MAX):
             await connection.close()
     except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        _expect_lost_connections(asyncio.get_running_loop())
         connection.terminate()
+
+
+def _expect_lost_connections(loop: asyncio.AbstractEventLoop) -> None:
+    """Do not report the tasks of asyncpg that fail because their connection is closed here.
+
+    They give connections back to the pool, and nobody awaits them any more.
+    """
+    previous = loop.get_exception_handler()
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        lost = (asyncpg.PostgresConnectionError, asyncpg.InterfaceError)
+        if isinstance(context.get("exception"), lost):
+            return
+        if previous is None:
+            loop.default_exception_handler(context)
+        else:
+            previous(loop, context)
+
+    loop.set_exception_handler(handle)
 
 
 async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Connection:

@@ -93,9 +93,15 @@ class Client:
         self.wait("location.hash.startsWith('#/match/') && !!document.querySelector('.waiting')")
         return str(self.run("location.href"))
 
-    def go(self, address: str) -> None:
+    def open(self, address: str) -> None:
         self.run(f"void (location.href = {address!r})")
+
+    def go(self, address: str) -> None:
+        self.open(address)
         self.wait("!!document.querySelector('.felt')")
+
+    def type(self, field: str, text: str) -> None:
+        self.run(f"document.querySelector('{field}').value = {text!r}")
 
     def violations(self) -> list[str]:
         """Return what axe finds wrong on the page."""
@@ -126,15 +132,22 @@ def players(folder: Path, address: str, *tokens: str) -> Iterator[list[Client]]:
 
 @asynccontextmanager
 async def site(
-    database: Database, folder: Path, client: Path, *names: str, **settings: Any
+    database: Database, folder: Path, client: Path, *names: str, **roles: str
 ) -> AsyncIterator[tuple[str, list[str]]]:
-    """Run service and edge. Yield the address and a token of each player."""
-    async with serving(
-        database, folder / "data", trusted_proxies="127.0.0.1", **settings
-    ) as service:
-        tokens = [dict(service.metadata(it, "player"))["authorization"][7:] for it in names]
+    """Run service and edge. Yield the address and a token of each player, and of each role."""
+    async with serving(database, folder / "data", trusted_proxies="127.0.0.1") as service:
+        callers = [(it, "player") for it in names] + list(roles.items())
+        tokens = [dict(service.metadata(*it))["authorization"][7:] for it in callers]
         async with edge(service.port, CLIENT=str(client)) as port:
             yield f"http://127.0.0.1:{port}", tokens
+
+
+@pytest.mark.usefixtures("client")
+def test_the_client_folds_the_vectors_of_the_service() -> None:
+    done = subprocess.run(
+        ["npm", "test", "--silent"], cwd=CLIENT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_first_load_is_small(client: Path) -> None:
@@ -155,6 +168,10 @@ async def test_two_browsers_and_two_bots_play_a_match_to_its_end(
             anna.click("Sit down")
             anna.wait("!!document.querySelector('.mine')")
             assert anna.violations() == []
+            anna.click("Rules")
+            anna.wait("!!document.querySelector('.sheet li')")
+            assert anna.violations() == []
+            anna.click("Close")
             anna.click("Seat a bot")
             anna.wait("document.querySelectorAll('.seat.free').length === 2")
             anna.click("Seat a bot")
@@ -227,6 +244,99 @@ async def test_a_cheat_at_a_tricky_staked_table_is_caught(
 
     async with site(database, tmp_path, client, "anna", "boris") as (address, tokens):
         await asyncio.to_thread(play, address, tokens)
+
+
+@pytest.mark.timeout(90)
+async def test_a_complaint_from_the_replay_is_ruled_on_at_the_desk_of_the_auditor(
+    database: Database, tmp_path: Path, client: Path
+) -> None:
+    """A staked match ends by leaving. The auditor moves coins, and an operator approves."""
+
+    def play(address: str, tokens: list[str]) -> None:
+        with players(tmp_path, address, *tokens) as (anna, boris, auditor, operator):
+            link = anna.open_table(seats=2, tricky=True, stake=100)
+            boris.go(link)
+            for one in (anna, boris):
+                one.click("Sit down")
+            for one in (anna, boris):
+                one.wait("document.querySelectorAll('.in-hand').length === 6")
+            leads = anna if anna.run("!!document.querySelector('.in-hand.lit')") else boris
+            leads.run("document.querySelector('.in-hand.lit').click()")
+            leads.wait("document.querySelectorAll('.pair').length === 1")
+            anna.run("window.confirm = () => true")
+            anna.click("Leave")
+            anna.wait("!!document.querySelector('.ending')")
+            anna.run(
+                "[...document.querySelectorAll('a')].find(it => it.innerText === 'Replay').click()"
+            )
+            check_replay(anna)
+            anna.click("Open a dispute")
+            anna.wait("!!document.querySelector('dialog[open] textarea')")
+            assert anna.violations() == []
+            anna.run("document.querySelector('[name=about]').value = 'payout'")
+            anna.type("textarea", "I left because the table did not answer.")
+            anna.click("Send")
+            anna.wait("document.querySelector('.badge')?.innerText === 'open'")
+            dispute = anna.run("location.href")
+            check_ruling(auditor, operator, dispute)
+            anna.page.send("Page.reload")
+            anna.wait("document.querySelector('.badge')?.innerText === 'upheld'")
+            anna.run("void (location.hash = '#/disputes')")
+            anna.wait("document.querySelectorAll('.tables li').length === 1")
+            assert anna.violations() == []
+            for page in ("practice", "ratings", "settings"):
+                anna.run(f"void (location.hash = '#/{page}')")
+                anna.wait(f"document.querySelector('[aria-current=page]').hash === '#/{page}'")
+                assert anna.violations() == [], page
+
+    roles = {"anna": "player", "boris": "player", "vera": "auditor", "oleg": "operator"}
+    async with site(database, tmp_path, client, **roles) as (address, tokens):
+        await asyncio.to_thread(play, address, tokens)
+
+
+def check_replay(anna: Client) -> None:
+    """Go through a match, with the cards of all seats after its end."""
+    anna.wait("!!document.querySelector('.replay')")
+    assert anna.violations() == []
+    anna.run("document.querySelector('[aria-label=\"To the start\"]').click()")
+    anna.wait("document.querySelectorAll('.in-hand').length === 0")
+    anna.run("document.querySelector('.replay [type=checkbox]').click()")
+    cards = "document.querySelectorAll('.in-hand, .open-hand [data-card]').length"
+    forward = "document.querySelector('[aria-label=Forward]').click()"
+    while anna.run(f"{cards} < 12"):
+        anna.run(forward)
+    anna.run(forward)
+    anna.wait("document.querySelectorAll('.pair').length === 1")
+    assert anna.run(cards) == 11, "the led card is on the table"
+    anna.wait("/at=\\d+$/.test(location.hash)")
+    anna.click("Moves")
+    anna.wait("document.querySelectorAll('.moves li').length > 3")
+    assert anna.violations() == []
+    anna.run("document.querySelector('.moves li:last-child button').click()")
+    anna.wait("document.querySelector('[aria-label=\"To the end\"]').disabled")
+    for size in SIZES:
+        anna.resize(size)
+        anna.picture(f"replay-{size}")
+
+
+def check_ruling(auditor: Client, operator: Client, dispute: str) -> None:
+    """The auditor sees the evidence and returns the stake; the operator approves it."""
+    auditor.open(dispute)
+    auditor.wait("document.querySelectorAll('.open-table .card').length > 12")
+    assert auditor.violations() == []
+    auditor.picture("dispute-desk")
+    auditor.run("document.querySelector('[name=ruling]').value = 1")
+    auditor.run("document.querySelector('[name=\"coins anna\"]').value = 100")
+    auditor.run("document.querySelector('[name=\"coins boris\"]').value = -100")
+    auditor.type("textarea", "The log shows an outage at this time.")
+    auditor.click("Rule")
+    auditor.wait("document.querySelector('.badge').innerText === 'waits for an operator'")
+    operator.open(dispute)
+    operator.wait("!!document.querySelector('[name=decision]')")
+    operator.type("textarea", "Checked against the log of the service.")
+    operator.click("Decide")
+    operator.wait("document.querySelector('.badge').innerText === 'upheld'")
+    assert operator.violations() == []
 
 
 @asynccontextmanager

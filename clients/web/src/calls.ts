@@ -3,6 +3,7 @@ import { createClient, Code, ConnectError, type Interceptor } from "@connectrpc/
 import { createGrpcWebTransport } from "@connectrpc/connect-web"
 import { signal } from "@preact/signals"
 import { ErrorInfoSchema, LocalizedMessageSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb"
+import { DisputeService } from "./gen/durak/v1/dispute_service_pb"
 import { MatchService } from "./gen/durak/v1/match_service_pb"
 import { PracticeService } from "./gen/durak/v1/practice_service_pb"
 import { RulesService } from "./gen/durak/v1/rules_service_pb"
@@ -13,6 +14,7 @@ import { language } from "./settings"
 export interface Player {
   id: string
   name: string
+  roles: string[]
 }
 
 const TOKEN = "durak.token"
@@ -27,7 +29,8 @@ export function playerOf(jwt: string): Player | undefined {
     const part = jwt.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")
     const bytes = Uint8Array.from(atob(part), (it) => it.charCodeAt(0))
     const claims = JSON.parse(new TextDecoder().decode(bytes))
-    return typeof claims.sub === "string" ? { id: claims.sub, name: claims.name || claims.sub } : undefined
+    if (typeof claims.sub !== "string") return undefined
+    return { id: claims.sub, name: claims.name || claims.sub, roles: Array.isArray(claims.roles) ? claims.roles : [] }
   } catch {
     return undefined
   }
@@ -58,6 +61,7 @@ const metadata: Interceptor = (next) => (request) => {
 
 const transport = createGrpcWebTransport({ baseUrl: location.origin, interceptors: [metadata] })
 export const matches = createClient(MatchService, transport)
+export const disputes = createClient(DisputeService, transport)
 export const practice = createClient(PracticeService, transport)
 export const rules = createClient(RulesService, transport)
 export const standings = createClient(StandingsService, transport)

@@ -1,6 +1,7 @@
-/** Playing cards as SVG. Needs no data but the card, so that other pages can draw the same cards. */
+/** Playing cards as SVG. */
 import type { JSX } from "preact"
 import { rankOf, suitOf } from "./moves"
+import { language } from "./settings"
 
 const PIPS = [
   "M50 6a19 19 0 0 0-16 29 20 20 0 1 0 11 30c0 12-4 20-13 27h36c-9-7-13-15-13-27a20 20 0 1 0 11-30A19 19 0 0 0 50 6z",
@@ -68,5 +69,15 @@ export function CardBack(): JSX.Element {
       <circle class="seal" cx="50" cy="70" r="17" />
       <path class="seal-pip" d={PIPS[3]} transform="translate(40 60) scale(.2)" />
     </svg>
+  )
+}
+
+/** Cards in a row under a name. */
+export function CardRow({ name, cards }: { name: string; cards: number[] }): JSX.Element {
+  return (
+    <div class="row-cards" role="img" aria-label={`${name}: ${cards.map((it) => nameOf(it, language.value)).join(" ")}`}>
+      <small>{name}</small>
+      <div>{cards.map((it, at) => <CardFace key={at} card={it} language={language.value} />)}</div>
+    </div>
   )
 }

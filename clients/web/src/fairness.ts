@@ -1,5 +1,6 @@
 /** The shuffle: a secret of our own before the deal, and the check of the deck after the match (R3.4 to R3.6). */
-import type { Event } from "./gen/durak/v1/events_pb"
+import { clone } from "@bufbuild/protobuf"
+import { EventSchema, type Event } from "./gen/durak/v1/events_pb"
 import type { TableView } from "./gen/durak/v1/table_pb"
 
 const text = new TextEncoder()
@@ -73,10 +74,45 @@ export type Fairness = "own" | "server" | "wrong"
  * `events` are all events from version 1.
  */
 export async function checkDeal(matchId: string, events: Event[]): Promise<Fairness> {
+  const shuffle = await shuffleOf(matchId, events)
+  if (!shuffle || !fits(shuffle.deck, events)) return "wrong"
+  const kept = promised(matchId)
+  if (!kept?.serverHash) return "server"
+  const same = kept.serverHash === shuffle.serverHash && kept.seatHashes?.join() === shuffle.hashes.join()
+  return same && shuffle.secrets.some((it) => hex(it) === kept.secret) ? "own" : "wrong"
+}
+
+/** The events of a finished match with all cards open. Undefined: the revealed seeds do not give the cards we saw. */
+export async function openCards(matchId: string, events: Event[]): Promise<Event[] | undefined> {
+  const shuffle = await shuffleOf(matchId, events)
+  if (!shuffle || !fits(shuffle.deck, events)) return undefined
+  const seats = shuffle.hashes.length
+  const stock = stockOf(shuffle.deck, seats)
+  return events.map((event) => {
+    const open = clone(EventSchema, event)
+    if (open.kind.case === "dealt") {
+      for (const hand of open.kind.value.hands) hand.cards = hand.cards.map((_, at) => shuffle.deck[hand.seat + at * seats]!)
+    } else if (open.kind.case === "drew") {
+      for (const draw of open.kind.value.draws) draw.cards = stock.splice(0, draw.cards.length)
+    }
+    return open
+  })
+}
+
+interface Shuffle {
+  deck: number[]
+  serverHash: string
+  /** What each seat promised and revealed. Empty: nothing. */
+  hashes: string[]
+  secrets: Uint8Array[]
+}
+
+/** The shuffle of a finished match. Undefined: a seed or secret is not the promised one. */
+async function shuffleOf(matchId: string, events: Event[]): Promise<Shuffle | undefined> {
   const opened = first(events, "tableOpened")
   const finished = first(events, "finished")
   const dealt = first(events, "dealt")
-  if (!opened || !finished || !dealt) return "wrong"
+  if (!opened || !finished || !dealt) return undefined
   const seats = dealt.hands.length
   const players = Array<string>(seats).fill("")
   const hashes = Array<string>(seats).fill("")
@@ -87,18 +123,21 @@ export async function checkDeal(matchId: string, events: Event[]): Promise<Fairn
       hashes[kind.value.seat] = hex(kind.value.clientSeedHash)
     } else if (kind.case === "seedRevealed") secrets[kind.value.seat] = joined(kind.value.secret)
   }
-  if (hex(await sha256(finished.serverSeed)) !== hex(opened.serverSeedHash)) return "wrong"
+  const serverHash = hex(opened.serverSeedHash)
+  if (hex(await sha256(finished.serverSeed)) !== serverHash) return undefined
   for (let seat = 0; seat < seats; seat++) {
     const secret = secrets[seat]!
     const hash = secret.length ? hex(await secretHash(matchId, players[seat]!, secret)) : ""
-    if (hash !== hashes[seat]) return "wrong"
+    if (hash !== hashes[seat]) return undefined
   }
   const deck = await deckOf(matchId, opened.settings!.deck, finished.serverSeed, secrets)
-  if (!fits(deck, events)) return "wrong"
-  const kept = promised(matchId)
-  if (!kept?.serverHash) return "server"
-  const same = kept.serverHash === hex(opened.serverSeedHash) && kept.seatHashes?.join() === hashes.join()
-  return same && secrets.some((it) => hex(it) === kept.secret) ? "own" : "wrong"
+  return { deck, serverHash, hashes, secrets }
+}
+
+/** The stock in drawing order. The first card after the hands shows the trumps and is drawn last. */
+function stockOf(deck: number[], seats: number): number[] {
+  const rest = deck.slice(6 * seats)
+  return [...rest.slice(1), ...rest.slice(0, 1)]
 }
 
 type Kind = Event["kind"]
@@ -147,8 +186,7 @@ function fits(deck: number[], events: Event[]): boolean {
   const dealtFits = dealt.hands.every((hand) =>
     hand.cards.every((card, at) => card === 0 || card === deck[hand.seat + at * seats]),
   )
-  const rest = deck.slice(6 * seats)
-  const stock = [...rest.slice(1), ...rest.slice(0, 1)]
+  const stock = stockOf(deck, seats)
   const trump = stock.at(-1) ?? deck.at(-1)
   let next = 0
   const drawn = events.flatMap(({ kind }) => (kind.case === "drew" ? kind.value.draws.flatMap((it) => it.cards) : []))

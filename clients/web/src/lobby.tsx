@@ -28,7 +28,8 @@ export function Lobby(): JSX.Element {
   const [found, setFound] = useState<MatchSummary[]>()
   const [problem, setProblem] = useState("")
   const [opens, setOpens] = useState(false)
-  const player = playerOf(token.value)?.id ?? ""
+  const caller = playerOf(token.value)
+  const player = caller?.id ?? ""
   useEffect(() => {
     const until = new AbortController()
     const read = async (): Promise<void> => {
@@ -73,8 +74,12 @@ export function Lobby(): JSX.Element {
     <main class="page">
       <div class="hero">
         <h1>{t("tables")}</h1>
-        <button class="primary" onClick={() => void quick()}>{t("quick")}</button>
-        <button onClick={() => setOpens(true)}>{t("openTable")}</button>
+        {caller?.roles.includes("player") && (
+          <>
+            <button class="primary" onClick={() => void quick()}>{t("quick")}</button>
+            <button onClick={() => setOpens(true)}>{t("openTable")}</button>
+          </>
+        )}
       </div>
       <div class="filters">
         <div role="group" aria-label={t("tables")} class="tabs">

@@ -3,8 +3,10 @@ import { signal } from "@preact/signals"
 import { render, type JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import { expired, playerOf, signIn, token, wallet } from "./calls"
+import { DisputePage, Disputes } from "./disputes"
 import { Lobby } from "./lobby"
 import { Practice, Ratings, SettingsPage } from "./pages"
+import { ReplayPage } from "./replay"
 import { TablePage } from "./table"
 import { t } from "./texts"
 import "./style.css"
@@ -30,6 +32,11 @@ function bytesOf(base64: string): Uint8Array {
 
 function Page(): JSX.Element {
   const match = /^#\/match\/([0-9a-f-]{36})(?:\?k=(.+))?$/i.exec(address.value)
+  const replay = /^#\/match\/([0-9a-f-]{36})\/replay(?:\?at=(\d+))?$/i.exec(address.value)
+  const dispute = /^#\/dispute\/([0-9a-f-]{36})$/i.exec(address.value)
+  if (replay) return <ReplayPage key={replay[1]!} matchId={replay[1]!} at={Number(replay[2] ?? 0)} />
+  if (dispute) return <DisputePage id={dispute[1]!} />
+  if (address.value === "#/disputes") return <Disputes />
   if (match) return <TablePage key={match[1]!} matchId={match[1]!} secret={bytesOf(match[2] ?? "")} />
   if (address.value === "#/practice") return <Practice />
   if (address.value === "#/ratings") return <Ratings />
@@ -73,8 +80,8 @@ function App(): JSX.Element {
       {!inMatch && (
         <header>
           <a class="logo" href="#/">♠ {t("title")}</a>
-          <nav>{link("#/", t("tables"))}{link("#/practice", t("practice"))}{link("#/ratings", t("ratings"))}{link("#/settings", t("settings"))}</nav>
-          {player && <span class="who">{player.name} <Coins /></span>}
+          <nav>{link("#/", t("tables"))}{link("#/practice", t("practice"))}{link("#/ratings", t("ratings"))}{link("#/disputes", t("disputes"))}{link("#/settings", t("settings"))}</nav>
+          {player && <span class="who">{player.name} {player.roles.includes("player") && <Coins />}</span>}
         </header>
       )}
       {player || open ? <Page /> : <main class="page"><SignIn /></main>}

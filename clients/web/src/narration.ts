@@ -2,7 +2,7 @@
 import { nameOf } from "./cards"
 import { TookReason, type Event } from "./gen/durak/v1/events_pb"
 import { BotLevel } from "./gen/durak/v1/settings_pb"
-import type { SeatView, TableView } from "./gen/durak/v1/table_pb"
+import type { Move, SeatView, TableView } from "./gen/durak/v1/table_pb"
 import { language } from "./settings"
 import { t } from "./texts"
 
@@ -53,5 +53,22 @@ export function sentence(view: TableView, { kind }: Event): string {
       return t("eLeft", name(kind.value.seat))
     default:
       return ""
+  }
+}
+
+/** A move in words, such as a better one that the service names. */
+export function moveWords({ kind }: Move): string {
+  const card = (it: number): string => nameOf(it, language.value)
+  switch (kind.case) {
+    case "attack":
+      return card(kind.value.card)
+    case "defend":
+      return t("mDefend", card(kind.value.attackCard), card(kind.value.card))
+    case "transfer":
+      return t("mTransfer", card(kind.value.card))
+    case "take":
+      return t("take")
+    default:
+      return t("pass")
   }
 }

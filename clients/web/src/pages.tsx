@@ -1,30 +1,14 @@
 /** The smaller pages: ratings, practice, settings. */
-import { useEffect, useState } from "preact/hooks"
+import { useState } from "preact/hooks"
 import type { JSX } from "preact"
 import type { Signal } from "@preact/signals"
-import { CardFace, nameOf } from "./cards"
+import { CardRow } from "./cards"
 import type { Puzzle, PuzzleChoice, PuzzleSummary, TryMoveResponse } from "./gen/durak/v1/practice_service_pb"
 import type { Rating } from "./gen/durak/v1/standings_service_pb"
-import { answered, noteToken, playerOf, practice, signOut, standings, textOf, token } from "./calls"
+import { answered, playerOf, practice, signOut, standings, textOf, token } from "./calls"
+import { useRead } from "./reading"
 import { fourColours, language, LANGUAGES, motion, sound, theme, type Language } from "./settings"
 import { t, type TextId } from "./texts"
-
-/** Read once for each value of `keys`. Returns what was read, or the refusal in words. */
-function useRead<T>(read: () => Promise<T>, keys: unknown[]): { found?: T; problem?: string } {
-  const [state, setState] = useState<{ found?: T; problem?: string }>({})
-  useEffect(() => {
-    let current = true
-    answered(read).then(
-      (found) => current && setState({ found }),
-      (error) => {
-        noteToken(error)
-        if (current) setState({ problem: textOf(error) })
-      },
-    )
-    return () => void (current = false)
-  }, keys)
-  return state
-}
 
 export function Ratings(): JSX.Element {
   const { found, problem } = useRead(() => standings.listRatings({ pageSize: 50 }), [token.value])
@@ -105,20 +89,11 @@ function Position({ puzzle }: { puzzle: Puzzle }): JSX.Element {
     <>
       <h1>{puzzle.summary?.title}</h1>
       <p>{puzzle.situation}</p>
-      <Row name={t("opponent")} cards={puzzle.opponentHand} />
-      {onTable.length > 0 && <Row name={t("onTable")} cards={onTable} />}
-      <Row name={t("hand")} cards={view.hand} />
+      <CardRow name={t("opponent")} cards={puzzle.opponentHand} />
+      {onTable.length > 0 && <CardRow name={t("onTable")} cards={onTable} />}
+      <CardRow name={t("hand")} cards={view.hand} />
       <h2>{puzzle.question}</h2>
     </>
-  )
-}
-
-function Row({ name, cards }: { name: string; cards: number[] }): JSX.Element {
-  return (
-    <section class="row-cards" role="img" aria-label={`${name}: ${cards.map((it) => nameOf(it, language.value)).join(" ")}`}>
-      <small>{name}</small>
-      <div>{cards.map((it) => <CardFace key={it} card={it} language={language.value} />)}</div>
-    </section>
   )
 }
 

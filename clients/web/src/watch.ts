@@ -96,7 +96,7 @@ export class Table {
   }
 
   /** Seconds until the server acts for the seats on the clock. */
-  secondsLeft(): number | undefined {
+  readonly secondsLeft = (): number | undefined => {
     const deadline = this.view.value?.deadlineTime
     return deadline && Math.max(0, (timestampMs(deadline) - Date.now() - this.offsetMs) / 1000)
   }
@@ -148,7 +148,7 @@ export class Table {
     await this.command(() => matches.seatBot(request))
   }
 
-  async play(kind: MoveInit): Promise<void> {
+  readonly play = async (kind: MoveInit): Promise<void> => {
     if (this.busy) return // a second tap before the table shows the first
     this.busy = true
     const request = { matchId: this.matchId, requestId: requestId(), move: { kind } }

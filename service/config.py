@@ -159,6 +159,9 @@ class Config(BaseSettings):
     # Readiness and shutdown.
     readiness_interval_seconds: Seconds = 2.0
     """Interval of the readiness check of the database."""
+    stuck_seconds_max: Annotated[float, Field(ge=0, le=3_600)] = 60.0
+    """Time without any progress after which the process logs where it is stuck and ends with status
+    70, so that it is started again. 0: never."""
     heads_interval_seconds: Seconds = 2.0
     """Interval at which the heads of the live matches are compared with the log. Hints from other
     replicas usually come first, within milliseconds."""

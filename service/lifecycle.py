@@ -4,38 +4,37 @@ import asyncio
 import gc
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 from grpc import aio
 
 from eventstore import EmbeddedPostgres, EventStore
-from eventstore.errors import EmbeddedPostgresError, StoreError
+from eventstore.errors import EmbeddedPostgresError, StoreError, StoreMisconfigured
 from service.automation.bots import BotRunner
 from service.automation.clock import Clock
 from service.matches.following import Following
 from service.matches.live_matches import LiveMatches
-from service.rpc.failures import Failures, Work
-from service.rpc.health import Health
+from service.rpc.health import Health, NotReady
 from service.rpc.interceptor import Interceptor
 from service.shared_clock import SharedClock
+from service.supervisor import Supervisor
 from service.times import to_us
+from service.watchdog import rest
 from service.workers.pool import WorkerPool
 
-RESTART_SECONDS_MIN: Final = 1.0
-RESTART_SECONDS_MAX: Final = 30.0
-"""The pause before a failed loop starts again doubles up to this. Work for longer resets it."""
-STOP_SECONDS_MAX: Final = 0.5
-"""How long the end of the service waits for each loop, if the database is away."""
 APPENDS_SECONDS_MAX: Final = 2.0
 """How long it waits for the appends then."""
 QUIET_SECONDS: Final = 0.5
 """The port closes when no call has arrived for this time."""
 CHECK_SECONDS_MIN: Final = 2.0
 """Time that a check of the database gets at least, which includes a new connection."""
+HEADS_SECONDS_MAX: Final = 60.0
+"""Time without a comparison of heads after which a replica is not ready: it could answer from a
+state that others have left behind. It is longer than the pause of a loop that failed."""
 OBSERVATIONS_MIN: Final = 2
 """Equal checks in a row that change the readiness. One slow answer changes nothing."""
 _CLOSE_SECONDS: Final = 1.0
@@ -45,52 +44,24 @@ _log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def background(
-    loop: Callable[[], Coroutine[None, None, None]], work: Work, failures: Failures
-) -> AsyncIterator[None]:
-    """Run an endless loop as a task during the block. If it fails, report that and start again."""
-    task = asyncio.create_task(_supervise(loop, work, failures), name=work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task}, timeout=STOP_SECONDS_MAX)
-
-
-async def _supervise(
-    loop: Callable[[], Coroutine[None, None, None]], work: Work, failures: Failures
-) -> None:
-    pause_seconds = RESTART_SECONDS_MIN
-    clock = asyncio.get_running_loop().time
-    while True:
-        started = clock()
-        try:
-            await loop()
-        except Exception as error:  # noqa: BLE001 - reported, and the loop must go on
-            failures.report(work, error)
-            failures.note_stopped(work)
-        if clock() - started > RESTART_SECONDS_MAX:
-            pause_seconds = RESTART_SECONDS_MIN
-        await asyncio.sleep(pause_seconds)
-        pause_seconds = min(2 * pause_seconds, RESTART_SECONDS_MAX)
-
-
-@asynccontextmanager
 async def matches_running(
-    matches: LiveMatches, clock: Clock, bots: BotRunner, workers: WorkerPool
+    matches: LiveMatches,
+    clock: Clock,
+    bots: BotRunner,
+    workers: WorkerPool,
+    following: Following,
+    supervisor: Supervisor,
 ) -> AsyncIterator[None]:
     """Follow the log and enforce deadlines during the block.
 
     Then stop the clock and the bots, and wait until the running appends are done. All calls must
     have ended before.
     """
-    context = matches.context
-    following = Following(context.store, matches)
     try:
         async with (
-            background(following.exchange_hints, "hints", context.failures),
-            background(following.compare_heads, "heads", context.failures),
-            background(clock.run, "clock", context.failures),
+            supervisor.background(following.exchange_hints, "hints"),
+            supervisor.background(following.compare_heads, "heads"),
+            supervisor.background(clock.run, "clock"),
         ):
             yield
     finally:
@@ -104,57 +75,77 @@ async def matches_running(
         await workers.close()
 
 
+class Fault(NamedTuple):
+    """Why a command could not be stored now."""
+
+    kind: NotReady
+    text: str
+
+
 @asynccontextmanager
 async def readiness(
     store: EventStore,
     postgres: EmbeddedPostgres | None,
     health: Health,
     interval_seconds: float,
-    failures: Failures,
+    supervisor: Supervisor,
     clock: SharedClock,
+    seconds_behind: Callable[[], float],
 ) -> AsyncIterator[None]:
     """Report during the block whether a command could be stored. Asks the database every interval.
 
     Starts an embedded Postgres that has died again, as nothing else does.
     """
-    health.set_ready(True)  # the store was opened just now
-    watch = partial(_watch_database, store, postgres, health, interval_seconds, clock)
-    async with background(watch, "readiness", failures):
+    health.set_ready()  # the store was opened just now
+    find_fault = partial(
+        _find_fault, store, clock, seconds_behind, max(interval_seconds, CHECK_SECONDS_MIN)
+    )
+    watch = partial(_watch_database, find_fault, postgres, health, interval_seconds)
+    async with supervisor.background(watch, "readiness"):
         yield
 
 
 async def _watch_database(
-    store: EventStore,
+    find_fault: Callable[[], Awaitable[Fault | None]],
     postgres: EmbeddedPostgres | None,
     health: Health,
     interval_seconds: float,
-    clock: SharedClock,
 ) -> None:
     verdict = Verdict()
     while True:
-        await asyncio.sleep(interval_seconds)
-        reason = await _reason_not_ready(store, clock, max(interval_seconds, CHECK_SECONDS_MIN))
-        if verdict.note(is_good=not reason):
-            health.set_ready(verdict.is_good)
+        await rest(interval_seconds)
+        fault = await find_fault()
+        if verdict.note(is_good=fault is None):
+            health.set_ready(fault and fault.kind)
             if verdict.is_good:
                 _log.info("ready")
-        if reason:
-            _log.warning("not ready", reason=reason)
+        if fault is not None:
+            _log.warning("not ready", kind=fault.kind, reason=fault.text)
+            if not verdict.is_good:
+                health.set_ready(fault.kind)  # the kind can change meanwhile
             if postgres is not None and not verdict.is_good:
                 await _restart(postgres)
 
 
-async def _reason_not_ready(store: EventStore, clock: SharedClock, timeout_seconds: float) -> str:
-    """Return why a command could not be stored now, or an empty text."""
+async def _find_fault(
+    store: EventStore,
+    clock: SharedClock,
+    seconds_behind: Callable[[], float],
+    timeout_seconds: float,
+) -> Fault | None:
     try:
         async with asyncio.timeout(timeout_seconds):
             await store.check_writable()
             await compare_clocks(store, clock)
     except TimeoutError:
-        return "the database does not answer in time"
+        return Fault("too_slow", "the database does not answer in time")
+    except StoreMisconfigured as error:
+        return Fault("misconfigured", str(error))
     except StoreError as error:
-        return str(error)
-    return ""
+        return Fault("unavailable", str(error))
+    if seconds_behind() > HEADS_SECONDS_MAX:
+        return Fault("heads_behind", "the heads of the matches in memory are not compared")
+    return None
 
 
 async def compare_clocks(store: EventStore, clock: SharedClock) -> None:
@@ -215,7 +206,7 @@ async def drain(
     server: aio.Server, interceptor: Interceptor, health: Health, limit_seconds: float
 ) -> None:
     """Refuse new calls, let the running ones finish for `limit_seconds`, and close the port."""
-    health.set_ready(False)
+    health.set_ready("draining")
     interceptor.drain()
     # While the port closes, gRPC answers new calls with a bare CANCELLED. So refuse them with
     # DRAINING until clients use another replica.

@@ -58,7 +58,6 @@ from service.checkpoints.signing_keys import NoteKeyError
 from service.config import Config
 from service.disputes.servicer import DisputeService
 from service.lifecycle import (
-    background,
     compare_clocks,
     drain,
     matches_running,
@@ -68,6 +67,7 @@ from service.lifecycle import (
 )
 from service.matches.commands import Commands
 from service.matches.context import Context
+from service.matches.following import Following
 from service.matches.live_matches import LiveMatches
 from service.matches.review import Reviews
 from service.matches.seat_quota import SeatQuota
@@ -81,7 +81,7 @@ from service.practice.texts import PracticeTexts
 from service.rpc.authentication import Authenticator, KeySource
 from service.rpc.authorization import ACCESS, Access
 from service.rpc.failures import Failures
-from service.rpc.health import Health
+from service.rpc.health import NOT_READY, Health
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.log_writer import lost_lines
@@ -94,8 +94,10 @@ from service.rules.servicer import RulesService
 from service.shared_clock import SharedClock
 from service.standings.scorekeeper import Scorekeeper
 from service.standings.servicer import StandingsService
+from service.supervisor import Supervisor
 from service.times import Now, system_now_us
 from service.wallet.servicer import WalletService
+from service.watchdog import Watchdog
 from service.workers.pool import WorkerPool
 
 SERVICES = tuple(
@@ -138,10 +140,13 @@ class Engine:
     bots: BotRunner
     clock: Clock
     servicer: MatchService
+    following: Following
 
-    def running(self) -> AbstractAsyncContextManager[None]:
+    def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
         """Return a context manager that runs the clock and the bots during its block."""
-        return matches_running(self.matches, self.clock, self.bots, self.workers)
+        return matches_running(
+            self.matches, self.clock, self.bots, self.workers, self.following, supervisor
+        )
 
 
 def build_engine(
@@ -166,7 +171,8 @@ def build_engine(
     context.change_listeners.extend((clock.changed, histories.changed, bots.changed))
     context.eviction_listeners.extend((clock.evicted, histories.evicted))
     servicer = MatchService(matches, commands, Reviews(matches, workers), limits, failures)
-    return Engine(matches, commands, workers, histories, bots, clock, servicer)
+    following = Following(store, matches)
+    return Engine(matches, commands, workers, histories, bots, clock, servicer, following)
 
 
 @asynccontextmanager
@@ -201,20 +207,30 @@ async def running(config: Config, own_us: Now = system_now_us) -> AsyncIterator[
         telemetry.observe(limits, failures)
         _observe(telemetry, engine, checkpointer, health, clock)
 
-        await stack.enter_async_context(engine.running())
+        watchdog = Watchdog(config.stuck_seconds_max)
+        await stack.enter_async_context(watchdog.running())
+        supervisor = Supervisor(failures, watchdog)
+        await stack.enter_async_context(engine.running(supervisor))
         await server.start()
         stack.push_async_callback(drain, server, interceptor, health, config.drain_seconds_max)
-        await stack.enter_async_context(background(checkpointer.run, "checkpoints", failures))
-        await stack.enter_async_context(background(revocation_feed.run, "revocations", failures))
+        await stack.enter_async_context(supervisor.background(checkpointer.run, "checkpoints"))
+        await stack.enter_async_context(supervisor.background(revocation_feed.run, "revocations"))
         scorekeeper = Scorekeeper(store, config, failures, clock.now_us)
-        await stack.enter_async_context(background(scorekeeper.run, "standings", failures))
-        interval_seconds = config.readiness_interval_seconds
+        await stack.enter_async_context(supervisor.background(scorekeeper.run, "standings"))
         await stack.enter_async_context(
-            readiness(store, postgres, health, interval_seconds, failures, clock)
+            readiness(
+                store,
+                postgres,
+                health,
+                config.readiness_interval_seconds,
+                supervisor,
+                clock,
+                engine.following.seconds_behind,
+            )
         )
         if isinstance(keys, KeySet):
             keys.listeners.append(interceptor.end_revoked)
-            await stack.enter_async_context(background(keys.keep_fresh, "token_keys", failures))
+            await stack.enter_async_context(supervisor.background(keys.keep_fresh, "token_keys"))
         key = keys if isinstance(keys, DevelopmentKey) else None
         yield Running(config, f"{config.listen_host}:{port}", key)
 
@@ -268,6 +284,12 @@ def _observe(
     telemetry.counter("durak.hints_sent", lambda: hints.sent)
     telemetry.counter("durak.hints_received", lambda: hints.received)
     telemetry.gauge("durak.matches.live", lambda: len(engine.matches), "Matches held in memory.")
+    telemetry.gauges(
+        "durak.not_ready",
+        "reason",
+        lambda: {reason: int(reason == health.not_ready) for reason in NOT_READY},
+        "1 for the reason why the service takes no calls.",
+    )
     telemetry.gauge("durak.ready", lambda: health.is_ready, "1 while the service takes calls.")
     telemetry.gauge(
         "durak.checkpoints.failing",

@@ -1,6 +1,5 @@
 """Reads revocations of tokens from the administrative log, and passes them to the authenticator."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -8,6 +7,7 @@ from durak.v1.administration_pb2 import AdministrativeEvent, TokensRevoked
 from eventstore import EventStore
 from service.administration.log import parse
 from service.rpc.revocations import Revocations
+from service.watchdog import rest
 
 _KIND: Final = AdministrativeEvent.TOKENS_REVOKED_FIELD_NUMBER
 _PAGE: Final = 1_000
@@ -45,7 +45,7 @@ class RevocationFeed:
     async def run(self) -> None:
         """Load new revocations without end."""
         while True:
-            await asyncio.sleep(self._interval_seconds)
+            await rest(self._interval_seconds)
             await self.load()
 
     def _add(self, revoked: TokensRevoked) -> None:

@@ -21,6 +21,7 @@ from service.rpc.catalogue import SERVER_FAULTS
 from service.rpc.errors import refused_by
 from service.rpc.set_aside import SetAside
 from service.times import MICROSECONDS, to_datetime
+from service.watchdog import progress, rest
 
 
 class Clock:
@@ -41,8 +42,9 @@ class Clock:
         """Search for matches with a passed wake-up, without end. Raises StoreError."""
         config = self._context.config
         while True:
+            progress()
             if await self.scan() < config.deadline_scan_batch_matches:
-                await asyncio.sleep(config.deadline_scan_interval_seconds)
+                await rest(config.deadline_scan_interval_seconds)
 
     async def scan(self) -> int:
         """Wake the matches whose wake-up has passed; return how many were found."""

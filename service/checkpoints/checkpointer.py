@@ -28,6 +28,7 @@ from service.checkpoints.publishing import places
 from service.checkpoints.signing_keys import NoteKey, NoteKeyError
 from service.config import Config
 from service.rpc.errors import Refused
+from service.watchdog import progress, rest
 
 FIRST_KEYS: Final = Actor(
     actor_id="",
@@ -75,7 +76,7 @@ class Checkpointer:
                 self._complain(error)
             else:
                 self._trouble = ""
-            await asyncio.sleep(self._config.checkpoint_interval_seconds)
+            await rest(self._config.checkpoint_interval_seconds)
 
     async def work(self) -> None:
         """Add everything that waits, sign, and publish.
@@ -86,6 +87,7 @@ class Checkpointer:
         published = await self._check_published()
         more: bool | None = True
         while more:
+            progress()
             more = await self._store.checkpoints.update(lambda update: self._grow(update, keys))
         await self._publish(published)
 

@@ -6,6 +6,7 @@ state, or to another one, under a running service.
 """
 
 import asyncio
+import time
 from itertools import islice
 from typing import Final
 from uuid import UUID
@@ -13,6 +14,7 @@ from uuid import UUID
 from eventstore import EventStore
 from service.matches.changes import Change
 from service.matches.live_matches import LiveMatches
+from service.watchdog import progress
 
 _PAGE: Final = 2_000
 
@@ -26,7 +28,12 @@ class Following:
         self._matches = matches
         self._interval_seconds = matches.context.config.heads_interval_seconds
         self._compare_now = asyncio.Event()
+        self._compared_at = time.monotonic()
         matches.context.change_listeners.append(self._changed)
+
+    def seconds_behind(self) -> float:
+        """Return for how long the comparison of heads is overdue."""
+        return max(0.0, time.monotonic() - self._compared_at - self._interval_seconds)
 
     async def exchange_hints(self) -> None:
         """Send and receive hints until the connection is lost. Raises StoreUnavailable."""
@@ -36,6 +43,8 @@ class Following:
         """Compare the heads of the live matches with the log, without end. Raises StoreError."""
         while True:
             await self.compare()
+            self._compared_at = time.monotonic()
+            progress()
             try:
                 async with asyncio.timeout(self._interval_seconds):
                     await self._compare_now.wait()

@@ -7,6 +7,7 @@ the names of the services have the status of `readiness`.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from typing import Final, Literal, get_args
 
 import grpc
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
@@ -14,6 +15,12 @@ from grpc_health.v1.health_pb2_grpc import HealthServicer
 
 from service.rpc.call import Context
 
+NotReady = Literal[
+    "starting", "unavailable", "too_slow", "misconfigured", "heads_behind", "draining"
+]
+"""Why the service accepts no calls. `unavailable`, `too_slow` and `misconfigured` are about the
+database; `heads_behind`: the heads of matches were not compared for too long."""
+NOT_READY: Final[tuple[NotReady, ...]] = get_args(NotReady)
 LIVENESS = "liveness"
 READINESS = "readiness"
 
@@ -33,6 +40,7 @@ class Health(HealthServicer):
             self._ready_names, HealthCheckResponse.NOT_SERVING
         )
         self._statuses[LIVENESS] = HealthCheckResponse.SERVING
+        self.not_ready: NotReady | None = "starting"
         self._changed = asyncio.Event()
         self._changes = 0
         self._sent_to: dict[object, int] = {}
@@ -42,13 +50,15 @@ class Health(HealthServicer):
     @property
     def is_ready(self) -> bool:
         """True while the service accepts calls."""
-        return self._statuses[READINESS] == HealthCheckResponse.SERVING
+        return self.not_ready is None
 
-    def set_ready(self, ready: bool) -> None:  # noqa: FBT001 - the value that the name announces
-        """Set whether the service accepts calls, and notify the watchers."""
-        status = HealthCheckResponse.SERVING if ready else HealthCheckResponse.NOT_SERVING
-        if ready == self.is_ready:
+    def set_ready(self, reason: NotReady | None = None) -> None:
+        """Set that the service accepts calls, or why it does not. Notifies the watchers."""
+        was_ready = self.is_ready
+        self.not_ready = reason
+        if was_ready == self.is_ready:
             return
+        status = HealthCheckResponse.NOT_SERVING if reason else HealthCheckResponse.SERVING
         for name in self._ready_names:
             self._statuses[name] = status
         self._changes += 1

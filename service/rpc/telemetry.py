@@ -137,16 +137,25 @@ class Telemetry:
             [lambda _: _by(failures.work, "work")],
             description="Server faults in background work.",
         )
-        self._meter.create_observable_gauge(
+        self.gauges(
             "durak.work.set_aside",
-            [lambda _: _by(failures.set_aside, "work")],
-            description="Rows and files that background work cannot handle.",
+            "work",
+            lambda: failures.set_aside,
+            "Rows and files that background work cannot handle.",
         )
         self._meter.create_observable_gauge(
             "durak.work.failing",
             [lambda _: _by(failures.failing_seconds, "work")],
             unit="s",
             description="For how long a background loop has been failing.",
+        )
+
+    def gauges(
+        self, name: str, attribute: str, read: Callable[[], Mapping[str, int]], description: str
+    ) -> None:
+        """Report a number for each value of an attribute, read whenever metrics are sent."""
+        self._meter.create_observable_gauge(
+            name, [lambda _: _by(read(), attribute)], description=description
         )
 
     def gauge(self, name: str, read: Callable[[], int], description: str) -> None:

@@ -27,6 +27,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurv
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
+from service.watchdog import rest
+
 KEY_SET_BYTES_MAX: Final = 256 * 1024
 RSA_BITS_MIN: Final = 2048
 DEVELOPMENT_KEY_ID: Final = "durak-development"
@@ -93,7 +95,7 @@ class KeySet:
     async def keep_fresh(self) -> None:
         """Read the keys every `refresh_seconds`, without end."""
         while True:
-            await asyncio.sleep(self._refresh_seconds)
+            await rest(self._refresh_seconds)
             await asyncio.shield(self._start_reading())
 
     async def load(self) -> None:

@@ -4,7 +4,6 @@ It counts matches in the order in which they ended. Every replica runs it, and t
 at a time work. The result depends only on the log and the rating settings (docs/adr/0008).
 """
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -34,6 +33,7 @@ from service.config import Config
 from service.rpc.failures import Failures
 from service.rpc.set_aside import SetAside
 from service.times import Now, system_now_us, to_datetime
+from service.watchdog import progress, rest
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -57,7 +57,7 @@ class Scorekeeper:
         settle = timedelta(seconds=self._config.standings_settle_seconds)
         while True:
             await self.count(to_datetime(self._now_us()) - settle)
-            await asyncio.sleep(self._config.standings_interval_seconds)
+            await rest(self._config.standings_interval_seconds)
 
     async def count(self, until: datetime, *, wait: bool = False) -> int:
         """Count all matches that ended by `until`. Returns how many.
@@ -67,6 +67,7 @@ class Scorekeeper:
         total = 0
         more: int | None = 1
         while more:
+            progress()
             more = await self._store.standings.update(
                 lambda update: self._count_some(update, until), wait=wait
             )

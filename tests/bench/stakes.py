@@ -31,7 +31,9 @@ from service.rpc.call import Call, Caller
 from service.rpc.failures import Failures
 from service.rpc.limits import Limits
 from service.server import Engine, build_engine
+from service.supervisor import Supervisor
 from service.times import system_now_us
+from service.watchdog import Watchdog
 
 TABLES, MATCHES = 64, 5
 ROUNDS = 5
@@ -50,8 +52,9 @@ async def _measure(postgres: EmbeddedPostgres, rounds: int) -> dict[str, float]:
     await migrate(postgres.owner_dsn())
     config = Config(opening_balance_coins=1_000_000, opening_free_matches_min=0)
     async with await EventStore.open(postgres.app_dsn()) as store:
-        engine = build_engine(store, config, Limits(config), Failures(), system_now_us)
-        async with engine.running():
+        failures = Failures()
+        engine = build_engine(store, config, Limits(config), failures, system_now_us)
+        async with engine.running(Supervisor(failures, Watchdog(0.0))):
             await _round(engine, 1)  # warm up and open the accounts
             rates: dict[str, list[float]] = {kind: [] for kind in STAKES}
             for number in range(rounds):

@@ -35,8 +35,10 @@ from service.rpc.telemetry import open_telemetry
 from service.rpc.token_keys import DevelopmentKey
 from service.server import build_engine, build_interceptor
 from service.standings.servicer import StandingsService
+from service.supervisor import Supervisor
 from service.times import system_now_us
 from service.wallet.servicer import WalletService
+from service.watchdog import Watchdog
 
 KEY = DevelopmentKey(Ed25519PrivateKey.generate())
 SETTINGS = Settings(deck=Deck.DECK_36, seats=2, throw_in=ThrowIn.THROW_IN_ALL, draw_allowed=True)
@@ -64,6 +66,7 @@ class Replica:
         self.config = config
         self.limits = Limits(config)
         failures = Failures()
+        self._supervisor = Supervisor(failures, Watchdog(0.0))
         self.engine = build_engine(store, config, self.limits, failures, now_us)
         self.interceptor = build_interceptor(
             config, KEY, Revocations(), self.limits, failures, open_telemetry(config)
@@ -82,7 +85,7 @@ class Replica:
         return f"127.0.0.1:{self.port}"
 
     async def start(self) -> None:
-        await self._stack.enter_async_context(self.engine.running())
+        await self._stack.enter_async_context(self.engine.running(self._supervisor))
         await self.server.start()
 
     async def stop(self) -> None:

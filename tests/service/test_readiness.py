@@ -12,10 +12,12 @@ from structlog.testing import capture_logs
 from eventstore import EmbeddedPostgres, EventStore
 from eventstore.limits import Limits
 from eventstore.postgres.roles import APP_ROLE
-from service.lifecycle import readiness
+from service.lifecycle import HEADS_SECONDS_MAX, readiness
 from service.rpc.failures import Failures
 from service.rpc.health import Health
 from service.shared_clock import SharedClock
+from service.supervisor import Supervisor
+from service.watchdog import Watchdog
 from tests.conftest import Database, execute
 
 DEADLINE_S = 30.0
@@ -23,12 +25,18 @@ INTERVAL_S = 0.2
 
 
 @asynccontextmanager
-async def watched(dsn: str, postgres: EmbeddedPostgres | None = None) -> AsyncIterator[Health]:
+async def watched(
+    dsn: str,
+    postgres: EmbeddedPostgres | None = None,
+    behind: Callable[[], float] = lambda: 0.0,
+) -> AsyncIterator[Health]:
     """A health service that follows the database."""
     limits = Limits(retry_timeout_seconds=0.2)
     async with await EventStore.open(dsn, limits) as store:
         health = Health(["durak.v1.MatchService"])
-        async with readiness(store, postgres, health, INTERVAL_S, Failures(), SharedClock(2.0)):
+        supervisor = Supervisor(Failures(), Watchdog(0.0))
+        clock = SharedClock(2.0)
+        async with readiness(store, postgres, health, INTERVAL_S, supervisor, clock, behind):
             yield health
 
 
@@ -43,33 +51,37 @@ async def becomes(health: Health, *, ready: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("breaking", "repairing", "reason"),
+    ("breaking", "repairing", "reason", "kind"),
     [
         (
             "ALTER DATABASE {name} SET default_transaction_read_only = on",
             "ALTER DATABASE {name} RESET default_transaction_read_only",
             "the database does not answer",
+            "unavailable",
         ),
         (
             f"REVOKE INSERT ON events FROM {APP_ROLE}",
             f"GRANT INSERT ON events TO {APP_ROLE}",
             "lacks INSERT on events",
+            "misconfigured",
         ),
         (
             "ALTER TABLE transfers RENAME TO gone",
             "ALTER TABLE gone RENAME TO transfers",
             "refused",
+            "unavailable",
         ),
         (
             "DELETE FROM schema_migrations WHERE version = 6",
             None,
             "lacks migrations",
+            "misconfigured",
         ),
     ],
     ids=["O04_read_only", "right", "table", "schema"],
 )
 async def test_a_database_that_takes_no_command_is_reported_and_its_repair_too(
-    database: Database, breaking: str, repairing: str | None, reason: str
+    database: Database, breaking: str, repairing: str | None, reason: str, kind: str
 ) -> None:
     async with watched(database.app_dsn) as health:
         assert health.is_ready
@@ -78,6 +90,7 @@ async def test_a_database_that_takes_no_command_is_reported_and_its_repair_too(
             await disconnect(database)
             await until(lambda: any(reason in line.get("reason", "") for line in lines))
             await becomes(health, ready=False)
+            assert health.not_ready == kind
         if repairing is not None:
             await execute(
                 database.owner_dsn,
@@ -85,6 +98,18 @@ async def test_a_database_that_takes_no_command_is_reported_and_its_repair_too(
                 repairing.format(name=database.name),
             )
             await becomes(health, ready=True)
+
+
+async def test_a_replica_that_does_not_compare_heads_is_not_ready(database: Database) -> None:
+    """It could answer from a state that other replicas have left behind."""
+    seconds = 0.0
+    async with watched(database.app_dsn, behind=lambda: seconds) as health:
+        assert health.is_ready
+        seconds = HEADS_SECONDS_MAX + 1
+        await becomes(health, ready=False)
+        assert health.not_ready == "heads_behind"
+        seconds = 0.0
+        await becomes(health, ready=True)
 
 
 async def disconnect(database: Database) -> None:

@@ -8,8 +8,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from eventstore.errors import StoreUnavailable
-from service.lifecycle import RESTART_SECONDS_MIN, background
 from service.rpc.failures import Failures
+from service.supervisor import RESTART_SECONDS_MIN, Supervisor
+from service.watchdog import Watchdog
 
 DEADLINE_S = 20.0
 
@@ -23,6 +24,7 @@ async def test_a_loop_that_fails_is_reported_and_starts_again(
     error: Exception, level: str, count: int
 ) -> None:
     failures = Failures()
+    supervisor = Supervisor(failures, Watchdog(0.0))
     runs = 0
     started_again, stopped = asyncio.Event(), asyncio.Event()
 
@@ -38,7 +40,7 @@ async def test_a_loop_that_fails_is_reported_and_starts_again(
             stopped.set()
 
     with capture_logs() as lines:
-        async with background(loop, "standings", failures), asyncio.timeout(DEADLINE_S):
+        async with supervisor.background(loop, "standings"), asyncio.timeout(DEADLINE_S):
             await started_again.wait()
     assert stopped.is_set()
     assert [line["log_level"] for line in lines] == [level]
@@ -47,6 +49,7 @@ async def test_a_loop_that_fails_is_reported_and_starts_again(
 
 async def test_the_pause_before_a_new_start_grows_and_the_time_of_failing_is_reported() -> None:
     failures = Failures()
+    supervisor = Supervisor(failures, Watchdog(0.0))
     starts: list[float] = []
     enough = asyncio.Event()
     clock = asyncio.get_running_loop().time
@@ -58,7 +61,7 @@ async def test_the_pause_before_a_new_start_grows_and_the_time_of_failing_is_rep
         raise ValueError("a bug")
 
     with capture_logs():
-        async with background(loop, "standings", failures), asyncio.timeout(DEADLINE_S):
+        async with supervisor.background(loop, "standings"), asyncio.timeout(DEADLINE_S):
             await enough.wait()
     assert starts[1] - starts[0] >= RESTART_SECONDS_MIN
     assert starts[2] - starts[1] >= 2 * RESTART_SECONDS_MIN

@@ -37,6 +37,9 @@ class Config(BaseSettings):
     """The address to listen on. `[::]` or `0.0.0.0` means all addresses."""
     listen_port: Annotated[int, Field(ge=0, le=65_535)] = 50_051
     """The port. With 0 the system chooses one."""
+    health_port: Annotated[int, Field(ge=0, le=65_535)] | None = None
+    """A second port that answers health checks only, always without TLS: for probes that know no
+    TLS, as those of Kubernetes. None: only the main port answers them."""
     data_dir: Path = Path(".durak")
     """The folder of the embedded Postgres and the development key."""
     database_url: SecretStr | None = None

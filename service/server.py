@@ -85,7 +85,7 @@ from service.rpc.health import NOT_READY, Health
 from service.rpc.interceptor import Interceptor
 from service.rpc.limits import Limits
 from service.rpc.log_writer import lost_lines
-from service.rpc.port import channel_options, listen
+from service.rpc.port import channel_options, health_port, listen
 from service.rpc.revocations import Revocations
 from service.rpc.telemetry import Telemetry, open_telemetry
 from service.rpc.token_keys import DevelopmentKey, KeySet
@@ -125,6 +125,8 @@ class Running:
 
     config: Config
     address: str
+    health_port: int | None
+    """The port for health checks alone, if one is configured."""
     development_key: DevelopmentKey | None
     """The key that verifies tokens, if no JWKS is configured."""
 
@@ -193,6 +195,7 @@ async def running(config: Config, own_us: Now = system_now_us) -> AsyncIterator[
         await compare_clocks(store, clock)
         engine = build_engine(store, config, limits, failures, clock.now_us)
         health = Health(SERVICES)
+        health_address = await stack.enter_async_context(health_port(health, config))
         revocations = Revocations()
         interceptor = build_interceptor(config, keys, revocations, limits, failures, telemetry)
         revocation_feed = RevocationFeed(
@@ -232,7 +235,7 @@ async def running(config: Config, own_us: Now = system_now_us) -> AsyncIterator[
             keys.listeners.append(interceptor.end_revoked)
             await stack.enter_async_context(supervisor.background(keys.keep_fresh, "token_keys"))
         key = keys if isinstance(keys, DevelopmentKey) else None
-        yield Running(config, f"{config.listen_host}:{port}", key)
+        yield Running(config, f"{config.listen_host}:{port}", health_address, key)
 
 
 def _add_services(

@@ -7,7 +7,6 @@ received; losing the connection does not mean leaving the match (R10.6).
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar, cast
 from uuid import uuid4
@@ -20,6 +19,7 @@ from grpc_status import rpc_status
 
 from durak.v1 import match_service_pb2 as api
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
+from service.cli.endpoint import Endpoint
 
 RETRY_SECONDS: Final = 120.0
 """How long a call or watch is retried before ServerUnreachable is raised."""
@@ -64,35 +64,29 @@ class Client:
 
     def __init__(
         self,
-        address: str,
+        endpoint: Endpoint,
         token: str,
         *,
         language: str = "en",
-        certificate: Path | None = None,
         retry_seconds: float = RETRY_SECONDS,
         on_connection_change: Callable[[bool], None] = lambda _: None,
     ) -> None:
         """Make the channel. It connects with the first call.
 
         Args:
-            address: host:port.
+            endpoint: Where to call.
             token: The bearer token; empty for calls that are open to anyone.
             language: Language of error messages, one of `LANGUAGES`.
-            certificate: PEM file of the authorities to trust. None turns TLS off.
             retry_seconds: How long to retry a call or watch.
             on_connection_change: Called with False when the connection is lost, then with True
                 when it is back.
         """
-        self._address = address
+        self._address = endpoint.address
         authorization = (("authorization", f"Bearer {token}"),) if token else ()
         self._metadata = (*authorization, ("accept-language", language))
         self._retry_seconds = retry_seconds
         self._on_connection_change = on_connection_change
-        if certificate is None:
-            self.channel = aio.insecure_channel(address, options=_CHANNEL_OPTIONS)
-        else:
-            credentials = grpc.ssl_channel_credentials(certificate.read_bytes())
-            self.channel = aio.secure_channel(address, credentials, options=_CHANNEL_OPTIONS)
+        self.channel = endpoint.channel(_CHANNEL_OPTIONS)
         self.stub = MatchServiceStub(self.channel)
 
     async def __aenter__(self) -> Self:

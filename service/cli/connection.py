@@ -2,7 +2,7 @@
 
 import asyncio
 import getpass
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -15,16 +15,17 @@ from google.protobuf.message import Message
 from grpc import aio
 
 from service.cli.client import CallRefused, Client
+from service.cli.endpoint import Endpoint, find_endpoint
 from service.cli.exits import CommandError
 from service.cli.options import (
     CERTIFICATE,
     DATA_DIR,
     LANGUAGE,
     NAME,
+    PLAINTEXT,
     SERVER,
     TOKEN,
     load_config,
-    server_address,
     with_options,
 )
 from service.cli.tokens import local_token
@@ -32,8 +33,16 @@ from service.cli.tokens import local_token
 ROLES: Final = ("player", "operator", "auditor")
 RETRY_SECONDS: Final = 3.0
 """How long a command that is not interactive retries a call."""
-OPTION_NAMES: Final = ("server", "certificate", "token", "name", "data_dir", "language")
-OPTIONS: Final = (SERVER, CERTIFICATE, TOKEN, NAME, DATA_DIR, LANGUAGE)
+OPTION_NAMES: Final = (
+    "server",
+    "certificate",
+    "plaintext",
+    "token",
+    "name",
+    "data_dir",
+    "language",
+)
+OPTIONS: Final = (SERVER, CERTIFICATE, PLAINTEXT, TOKEN, NAME, DATA_DIR, LANGUAGE)
 _WRONG_CALLER: Final = frozenset({"NOT_SEATED", "NOT_OWNER", "ROLE_REQUIRED"})
 """Reasons for which another caller would get another answer."""
 
@@ -69,12 +78,11 @@ class LocalCaller:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The address of the service, and the caller."""
+    """Where to call the service, and the caller."""
 
-    address: str
+    endpoint: Endpoint
     token: str
     language: str
-    certificate: Path | None
     caller: LocalCaller | None
     """None if the token was given."""
     data_dir: Path
@@ -94,20 +102,18 @@ class Connection:
         ``async with connection.client() as client:``
         """
         return Client(
-            self.address,
+            self.endpoint,
             self.token,
             language=self.language,
-            certificate=self.certificate,
             retry_seconds=RETRY_SECONDS,
         )
 
     def interactive_client(self, on_connection_change: Callable[[bool], None]) -> Client:
         """Return a client that retries for minutes, and reports lost connections."""
         return Client(
-            self.address,
+            self.endpoint,
             self.token,
             language=self.language,
-            certificate=self.certificate,
             on_connection_change=on_connection_change,
         )
 
@@ -147,9 +153,8 @@ def with_connection(role: str) -> Callable[[Callable[..., None]], Callable[..., 
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:  # noqa: ANN401 - the options above and the command's own
-            connection = make_connection(
-                **{name: given.pop(name) for name in (*OPTION_NAMES, "role")}
-            )
+            own = {name: given.pop(name) for name in OPTION_NAMES}
+            connection = make_connection(own, given.pop("role"))
             with connection.explaining_refusals():
                 command(connection=connection, **given)
 
@@ -165,24 +170,17 @@ def with_connection(role: str) -> Callable[[Callable[..., None]], Callable[..., 
     return decorate
 
 
-def make_connection(
-    *,
-    server: str | None,
-    certificate: Path | None,
-    token: str | None,
-    name: str | None,
-    data_dir: Path | None,
-    language: str,
-    role: str,
-) -> Connection:
-    """Return the connection for the values of the options. Raises click.ClickException."""
-    config = load_config(data_dir)
-    caller = None
+def make_connection(given: Mapping[str, Any], role: str) -> Connection:
+    """Return the connection for the values of `OPTIONS`. Raises click.ClickException."""
+    config = load_config(given["data_dir"])
+    caller, token = None, given["token"]
     if not token:
+        name = given["name"]
         caller = LocalCaller(name or _login_name(), role, not name, config.data_dir)
         token = local_token(config, caller.name, role)
-    address = server_address(server, config)
-    return Connection(address, token, language, certificate, caller, config.data_dir)
+    server, certificate = given["server"], given["certificate"]
+    endpoint = find_endpoint(server, certificate, config, plaintext=given["plaintext"])
+    return Connection(endpoint, token, given["language"], caller, config.data_dir)
 
 
 def _login_name() -> str:

@@ -55,6 +55,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             _RUN, "service.cli.demo:demo", "Play a match of four, then replay and audit it"
         ),
         "serve": Entry(_RUN, "service.cli.serve:serve", "Run the service"),
+        "health": Entry(
+            _RUN, "service.cli.health:health_command", "Ask whether a service takes calls"
+        ),
         "migrate": Entry(
             _RUN, "service.cli.serve:migrate_command", "Update the database to the newest schema"
         ),

@@ -59,7 +59,15 @@ CERTIFICATE: Final = click.option(
     "certificate",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     callback=_check_certificate,
-    help="PEM file of the certificate authorities to trust. Turns on TLS.",
+    help="PEM file of the certificate authorities to trust.  [default: the system's; none on this "
+    "machine]",
+)
+PLAINTEXT: Final = click.option(
+    "--plaintext",
+    is_flag=True,
+    envvar="DURAK_PLAINTEXT",
+    help="Call another machine without TLS. Everybody on the way can read the token.  "
+    "[env var: DURAK_PLAINTEXT]",
 )
 TOKEN: Final = click.option(
     "--token",
@@ -145,11 +153,6 @@ TABLE: Final = (
 def load_config(data_dir: Path | None) -> Config:
     """Return the settings of the service, with the data folder of `--data-dir` if given."""
     return Config() if data_dir is None else Config(data_dir=data_dir)
-
-
-def server_address(server: str | None, config: Config) -> str:
-    """Return the address to call: `--server` if given, or the local service."""
-    return server or f"{config.listen_host}:{config.listen_port}"
 
 
 def table_settings(given: Mapping[str, Any]) -> Settings:

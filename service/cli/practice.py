@@ -4,7 +4,6 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Final, Self
 
 import click
@@ -13,7 +12,8 @@ from durak.v1 import practice_service_pb2 as api
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
 from service.cli.connection import OPTION_NAMES, OPTIONS, RETRY_SECONDS
-from service.cli.options import load_config, server_address, with_options
+from service.cli.endpoint import Endpoint, find_endpoint
+from service.cli.options import load_config, with_options
 from service.cli.play.command import play
 from service.cli.terminal import new_console, print_item
 from service.render.moves import parse_number
@@ -34,8 +34,9 @@ def practice(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 -
     needs a token or a name.
     """
     config = load_config(given["data_dir"])
-    address = server_address(given["server"], config)
-    with _Lesson(address, given["certificate"], given["language"]) as lesson:
+    server, certificate = given["server"], given["certificate"]
+    endpoint = find_endpoint(server, certificate, config, plaintext=given["plaintext"])
+    with _Lesson(endpoint, given["language"]) as lesson:
         wants_match = lesson.run(given["puzzle"], only_list=given["only_list"])
     if wants_match:
         context.invoke(play, **{name: given[name] for name in OPTION_NAMES})
@@ -48,13 +49,9 @@ class _Lesson:
     Ctrl-C works.
     """
 
-    def __init__(self, address: str, certificate: Path | None, language: str) -> None:
+    def __init__(self, endpoint: Endpoint, language: str) -> None:
         self._connect: Callable[[], Client] = lambda: Client(
-            address,
-            "",
-            language=language,
-            certificate=certificate,
-            retry_seconds=RETRY_SECONDS,
+            endpoint, "", language=language, retry_seconds=RETRY_SECONDS
         )
         self._translate = Texts("practice").translator(language)
         self._console = new_console()

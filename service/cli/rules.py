@@ -9,12 +9,13 @@ from rich.console import Console
 from durak.v1 import rules_service_pb2 as api
 from durak.v1.rules_service_pb2_grpc import RulesServiceStub
 from service.cli.client import Client
+from service.cli.endpoint import Endpoint, find_endpoint
 from service.cli.options import (
     CERTIFICATE,
     LANGUAGE,
+    PLAINTEXT,
     SERVER,
     TABLE,
-    server_address,
     table_settings,
     with_options,
 )
@@ -26,16 +27,16 @@ from service.config import Config
 @click.option("--presets", is_flag=True, help="List the presets instead.")
 @with_options(*TABLE)
 @click.option("--clauses", is_flag=True, help="Show the clause numbers of the rules.")
-@with_options(SERVER, CERTIFICATE, LANGUAGE)
+@with_options(SERVER, CERTIFICATE, PLAINTEXT, LANGUAGE)
 def rules(**given: Any) -> None:  # noqa: ANN401 - the options above
     """Show the rules of a table with the settings given, as for `durak play`."""
-    asyncio.run(_rules(server_address(given["server"], Config()), given))
+    server, certificate = given["server"], given["certificate"]
+    endpoint = find_endpoint(server, certificate, Config(), plaintext=given["plaintext"])
+    asyncio.run(_rules(endpoint, given))
 
 
-async def _rules(address: str, given: dict[str, Any]) -> None:
-    async with Client(
-        address, "", language=given["language"], certificate=given["certificate"]
-    ) as client:
+async def _rules(endpoint: Endpoint, given: dict[str, Any]) -> None:
+    async with Client(endpoint, "", language=given["language"]) as client:
         stub = RulesServiceStub(client.channel)
         console = new_console()
         if given["presets"]:

@@ -1,9 +1,17 @@
 """The port that the service listens on, and the settings of its connections."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
 from grpc import aio
+from grpc_health.v1.health_pb2_grpc import HealthServicer, add_HealthServicer_to_server
 
 from service.config import Config
 from service.rpc.tls import server_credentials
+
+_HEALTH_CHECKS_MAX: Final = 64
+"""Health checks that the port for them answers at a time."""
 
 
 class StartError(Exception):
@@ -39,13 +47,39 @@ def channel_options(config: Config) -> list[tuple[str, int]]:
 def listen(server: aio.Server, config: Config) -> int:
     """Open the port, with TLS if configured, and return its number. Raises StartError."""
     address = f"{config.listen_host}:{config.listen_port}"
+    if config.tls_certificate is None or config.tls_key is None:
+        return _open_plain(server, address)
     try:
-        if config.tls_certificate is None or config.tls_key is None:
-            return server.add_insecure_port(address)
         credentials = server_credentials(config.tls_certificate, config.tls_key)
         return server.add_secure_port(address, credentials)
     except OSError as error:
         raise StartError(f"the certificate or its key cannot be read: {error}") from error
+    except RuntimeError as error:
+        raise StartError(f"{address} cannot be listened on: is the port taken?") from error
+
+
+@asynccontextmanager
+async def health_port(health: HealthServicer, config: Config) -> AsyncIterator[int | None]:
+    """Answer health checks without TLS at the port that is set, during the block.
+
+    Yields the number of the port. Raises StartError.
+    """
+    if config.health_port is None:
+        yield None
+        return
+    server = aio.server(maximum_concurrent_rpcs=_HEALTH_CHECKS_MAX)
+    add_HealthServicer_to_server(health, server)
+    port = _open_plain(server, f"{config.listen_host}:{config.health_port}")
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop(None)
+
+
+def _open_plain(server: aio.Server, address: str) -> int:
+    try:
+        return server.add_insecure_port(address)
     except RuntimeError as error:
         raise StartError(f"{address} cannot be listened on: is the port taken?") from error
 

@@ -310,6 +310,23 @@ async def test_with_a_certificate_it_speaks_TLS_and_loads_a_renewed_one(
             assert error.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
+async def test_health_checks_without_TLS_have_a_port_of_their_own(
+    database: Database, tmp_path: Path
+) -> None:
+    """It answers until the end of a drain, and knows no other call."""
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    write_certificate(certificate, key)
+    settings = config(database, tmp_path, tls_certificate=certificate, tls_key=key, health_port=0)
+    async with (
+        running(settings) as server,
+        aio.insecure_channel(f"127.0.0.1:{server.health_port}") as channel,
+    ):
+        assert await health(channel, "readiness") == SERVING
+        with pytest.raises(aio.AioRpcError) as error:
+            await MatchServiceStub(channel).ListMatches(api.ListMatchesRequest())
+        assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
 async def test_a_missing_certificate_is_an_error(database: Database, tmp_path: Path) -> None:
     missing = tmp_path / "none.pem"
     with pytest.raises(StartError, match="certificate"):

@@ -252,7 +252,7 @@ def with_audit_access(command: Callable[..., None]) -> Callable[..., None]:
         if own["server"] is None:
             command(access=Access(partial(_database, data_dir), data_dir, language), **given)
             return
-        connection = make_connection(**own, role="auditor")
+        connection = make_connection(own, "auditor")
         with connection.explaining_refusals():
             command(access=Access(partial(_service, connection), data_dir, language), **given)
 

@@ -74,7 +74,7 @@ def play(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the
     """
     plan = _plan(given)
     translate = translator(given["language"])
-    connection = make_connection(**{name: given[name] for name in OPTION_NAMES}, role="player")
+    connection = make_connection(given, "player")
     with connection.explaining_refusals():
         if given["only_list"]:
             asyncio.run(_list(connection, translate))
@@ -126,7 +126,9 @@ def _repeated_options(context: click.Context) -> list[str]:
             continue
         value = context.params[option.name]
         source = context.get_parameter_source(option.name)  # None if `durak practice` calls
-        if value is not None and source in (ParameterSource.COMMANDLINE, None):
+        if value is True:
+            words.append(option.opts[0])
+        elif value and source in (ParameterSource.COMMANDLINE, None):
             words += [option.opts[0], str(value)]
     return words
 

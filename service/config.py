@@ -6,13 +6,14 @@ their unit. The docstrings are also the table in docs/operator.md (`make docs`).
 
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Count = Annotated[int, Field(gt=0, le=10_000_000)]
+PROCESSES_MAX: Final = 64
 Points = Annotated[int, Field(ge=0, le=100_000)]
 
 
@@ -45,6 +46,11 @@ class Config(BaseSettings):
     database_url: SecretStr | None = None
     """The Postgres to use, migrated by `durak migrate`. Without it the service runs an embedded
     one."""
+
+    # Processes.
+    processes: Annotated[int, Field(ge=0, le=PROCESSES_MAX)] = 1
+    """Number of processes behind the port, each a whole replica. 0: one for each core that the
+    service may use. With more than one, a parent process supervises them."""
 
     # TLS.
     tls_certificate: Path | None = None
@@ -270,7 +276,7 @@ class Config(BaseSettings):
     # Worker processes for hard bots and reviews.
     worker_processes: Annotated[int, Field(gt=0, le=64)] = 2
     """Number of worker processes. They run at a lower priority than the process that answers
-    calls."""
+    calls. Several processes behind one port divide them evenly, at least one each."""
     worker_tasks_max: Count = 64
     """Maximum number of running and waiting tasks of the workers. Beyond it the newest task of the
     player with the most tasks gives way: a hard bot moves like a normal bot, and a review is

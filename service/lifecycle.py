@@ -37,6 +37,8 @@ HEADS_SECONDS_MAX: Final = 60.0
 state that others have left behind. It is longer than the pause of a loop that failed."""
 OBSERVATIONS_MIN: Final = 2
 """Equal checks in a row that change the readiness. One slow answer changes nothing."""
+_POSTGRES_SECONDS: Final = 1.0
+"""Interval at which the parent of several processes looks at the embedded Postgres."""
 _CLOSE_SECONDS: Final = 1.0
 """Time for the last answers to leave when the port closes."""
 
@@ -177,6 +179,14 @@ class Verdict:
             return False
         self.is_good, self._contrary = is_good, 0
         return True
+
+
+async def keep_postgres_running(postgres: EmbeddedPostgres) -> None:
+    """Start an embedded Postgres that has died again, without end."""
+    while True:
+        await rest(_POSTGRES_SECONDS)
+        if not (await asyncio.to_thread(postgres.status)).running:
+            await _restart(postgres)
 
 
 async def _restart(postgres: EmbeddedPostgres) -> None:

@@ -10,6 +10,7 @@ Postgres are closed; the last traces are sent.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
@@ -25,6 +26,7 @@ from grpc import aio
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
+from pydantic import SecretStr
 
 from durak.v1 import (
     administration_service_pb2,
@@ -60,6 +62,7 @@ from service.disputes.servicer import DisputeService
 from service.lifecycle import (
     compare_clocks,
     drain,
+    keep_postgres_running,
     matches_running,
     readiness,
     relax_collector,
@@ -78,6 +81,8 @@ from service.matches.table_quota import TableQuota
 from service.practice.puzzles import Puzzles
 from service.practice.servicer import PracticeService
 from service.practice.texts import PracticeTexts
+from service.processes.link import ParentLink
+from service.processes.parent import Parent, RunChild
 from service.rpc.authentication import Authenticator, KeySource
 from service.rpc.authorization import ACCESS, Access
 from service.rpc.failures import Failures
@@ -178,13 +183,17 @@ def build_engine(
 
 
 @asynccontextmanager
-async def running(config: Config, own_us: Now = system_now_us) -> AsyncIterator[Running]:
+async def running(
+    config: Config, own_us: Now = system_now_us, parent: ParentLink | None = None
+) -> AsyncIterator[Running]:
     """Run a service that takes calls during the block. `own_us` is the clock of the machine.
+
+    `parent` is the link to the parent of this process, if several share the port.
 
     Raises StartError, KeySetError, StoreError, or EmbeddedPostgresError.
     """
     async with AsyncExitStack() as stack:
-        telemetry = open_telemetry(config)
+        telemetry = open_telemetry(config, parent.number if parent else None)
         stack.push_async_callback(telemetry.close)
         keys = await _keys(config)
         dsn, postgres = await _database(config, stack)
@@ -213,6 +222,9 @@ async def running(config: Config, own_us: Now = system_now_us) -> AsyncIterator[
         watchdog = Watchdog(config.stuck_seconds_max)
         await stack.enter_async_context(watchdog.running())
         supervisor = Supervisor(failures, watchdog)
+        if parent is not None:
+            report = partial(parent.report, health)
+            await stack.enter_async_context(supervisor.background(report, "processes"))
         await stack.enter_async_context(engine.running(supervisor))
         await server.start()
         stack.push_async_callback(drain, server, interceptor, health, config.drain_seconds_max)
@@ -327,6 +339,45 @@ async def serve_forever(config: Config, started: Callable[[Running], None]) -> N
     _log.info("stopped")
 
 
+async def serve_as_child(config: Config, parent: ParentLink) -> None:
+    """Run one of several processes until its parent asks for the end, or a signal does.
+
+    Raises what `running` raises.
+    """
+    stop = stop_requested()
+    relax_collector()
+    with parent.reading(stop):
+        async with running(config, parent=parent) as server:
+            ports = {} if server.health_port is None else {"health_port": server.health_port}
+            _log.info("started", address=server.address, pid=os.getpid(), **ports)
+            await stop.wait()
+            _log.info("stopping")
+    _log.info("stopped")
+
+
+async def serve_processes(
+    config: Config, run_child: RunChild, started: Callable[[str], None]
+) -> None:
+    """Run several processes behind one port until SIGTERM or SIGINT.
+
+    This process owns the embedded Postgres, if no database is configured. `started` is called with
+    the address when all processes take calls. Raises what `Parent.run` raises.
+    """
+    stop = stop_requested()
+    async with AsyncExitStack() as stack:
+        dsn, postgres = await _database(config, stack)
+        if postgres is not None:
+            await _make_note_key(config)
+            watchdog = Watchdog(config.stuck_seconds_max)
+            await stack.enter_async_context(watchdog.running())
+            keep_running = partial(keep_postgres_running, postgres)
+            supervisor = Supervisor(Failures(), watchdog)
+            await stack.enter_async_context(supervisor.background(keep_running, "postgres"))
+        shared = config.model_copy(update={"database_url": SecretStr(dsn)})
+        await Parent(shared, run_child).run(stop, started)
+    _log.info("stopped")
+
+
 async def _keys(config: Config) -> KeySource:
     if config.token_jwks is None:
         return await asyncio.to_thread(DevelopmentKey.in_folder, config.data_dir)
@@ -375,10 +426,15 @@ async def _database(config: Config, stack: AsyncExitStack) -> tuple[str, Embedde
 
 async def _checkpointer(store: EventStore, config: Config) -> Checkpointer:
     """Build the checkpointer. A service with an embedded Postgres makes its own key."""
-    if config.database_url is None and not config.note_key_file.exists():
-        with suppress(NoteKeyError):  # another process of the same folder has just made it
-            await asyncio.to_thread(signing_keys.make, config.note_key_file, "durak.local")
+    if config.database_url is None:
+        await _make_note_key(config)
     checkpointer = Checkpointer(store, config)
     with suppress(NoteKeyError):  # the checkpointer logs it when it works
         await checkpointer.read_keys()
     return checkpointer
+
+
+async def _make_note_key(config: Config) -> None:
+    if not config.note_key_file.exists():
+        with suppress(NoteKeyError):  # another process of the same folder has just made it
+            await asyncio.to_thread(signing_keys.make, config.note_key_file, "durak.local")

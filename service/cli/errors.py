@@ -9,6 +9,7 @@ from eventstore.errors import EmbeddedPostgresError, StoreError, StoreUnavailabl
 from service.checkpoints.signing_keys import NoteKeyError
 from service.cli.client import CallRefused, ServerUnreachable
 from service.cli.exits import EXIT_FAILED, EXIT_MISUSED, EXIT_UNREACHABLE
+from service.processes.parent import ProcessFailedError
 from service.rpc.port import StartError
 from service.rpc.token_keys import KeySetError
 
@@ -28,6 +29,8 @@ def explain_error(error: Exception) -> tuple[list[str], int] | None:
             return [f"{error}: is it running? `durak serve` starts one"], EXIT_UNREACHABLE
         case CallRefused():
             return [str(error), *getattr(error, "__notes__", ())], EXIT_FAILED
+        case ProcessFailedError():
+            return [str(error)], max(error.exit_code, EXIT_FAILED)  # a signal is negative
         case StoreError() | StartError() | KeySetError() | NoteKeyError():
             return [str(error)], EXIT_FAILED
         case OSError() if error.filename is not None and error.strerror:

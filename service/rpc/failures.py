@@ -21,6 +21,8 @@ Work = Literal[
     "heads",
     "hints",
     "lists",
+    "postgres",
+    "processes",
     "readiness",
     "revocations",
     "standings",

@@ -41,6 +41,7 @@ class Health(HealthServicer):
         )
         self._statuses[LIVENESS] = HealthCheckResponse.SERVING
         self.not_ready: NotReady | None = "starting"
+        self._others_ready = True
         self._changed = asyncio.Event()
         self._changes = 0
         self._sent_to: dict[object, int] = {}
@@ -49,16 +50,27 @@ class Health(HealthServicer):
 
     @property
     def is_ready(self) -> bool:
-        """True while the service accepts calls."""
+        """True while this process accepts calls."""
         return self.not_ready is None
 
     def set_ready(self, reason: NotReady | None = None) -> None:
-        """Set that the service accepts calls, or why it does not. Notifies the watchers."""
-        was_ready = self.is_ready
+        """Set that this process accepts calls, or why it does not. Notifies the watchers."""
         self.not_ready = reason
-        if was_ready == self.is_ready:
+        self._report()
+
+    def set_others_ready(self, ready: bool) -> None:  # noqa: FBT001 - the value that the name announces
+        """Set whether the other processes behind the port accept calls.
+
+        A caller does not choose its process, so the service is ready only if all of them are.
+        """
+        self._others_ready = ready
+        self._report()
+
+    def _report(self) -> None:
+        ready = self.is_ready and self._others_ready
+        status = HealthCheckResponse.SERVING if ready else HealthCheckResponse.NOT_SERVING
+        if status == self._statuses[READINESS]:
             return
-        status = HealthCheckResponse.NOT_SERVING if reason else HealthCheckResponse.SERVING
         for name in self._ready_names:
             self._statuses[name] = status
         self._changes += 1

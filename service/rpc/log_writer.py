@@ -4,6 +4,7 @@ A pipe that nobody reads blocks the thread that writes to it. This must not be t
 lines wait here, up to a limit, and further lines are lost and counted.
 """
 
+import fcntl
 import logging
 import os
 import threading
@@ -20,11 +21,17 @@ _FLUSH_SECONDS: Final = 2.0
 class LogWriter(logging.Handler):
     """A handler that never blocks. `lost` counts the lines that did not fit or were refused."""
 
-    def __init__(self, file: int, pending_bytes_max: int = PENDING_BYTES_MAX) -> None:
-        """Write to a file descriptor, which the handler does not close."""
+    def __init__(
+        self, file: int, pending_bytes_max: int = PENDING_BYTES_MAX, *, is_shared: bool = False
+    ) -> None:
+        """Write to a file descriptor, which the handler does not close.
+
+        If other processes write to the same file (`is_shared`), each line is written whole.
+        """
         super().__init__()
         self.lost = 0
         self._file = file
+        self._is_shared = is_shared
         self._pending_bytes_max = pending_bytes_max
         self._pending: deque[bytes] = deque()
         self._pending_bytes = 0
@@ -75,9 +82,20 @@ class LogWriter(logging.Handler):
         """Write a line and wait for its reader. Return whether that was possible."""
         rest = memoryview(line)
         with suppress(OSError):
+            self._lock(fcntl.LOCK_EX)
             while rest:
                 rest = rest[os.write(self._file, rest) :]
+        self._lock(fcntl.LOCK_UN)
         return not rest
+
+    def _lock(self, operation: int) -> None:
+        """Lock or unlock the file. A pipe takes only the first 4 KB of a line in one piece.
+
+        The lock belongs to the process and ends with it.
+        """
+        if self._is_shared:
+            with suppress(OSError):  # a file that knows no locks
+                fcntl.lockf(self._file, operation)
 
 
 def lost_lines() -> int:

@@ -40,7 +40,7 @@ def channel_options(config: Config) -> list[tuple[str, int]]:
         # Windows stay at 64 KiB. If gRPC adapted them to the speed of the connection, each session
         # that is not read at the moment could take more than 10 MB of memory.
         ("grpc.http2.bdp_probe", 0),
-        ("grpc.so_reuseport", 0),  # a port that is taken is an error, not a second server
+        _sharing(config),
     ]
 
 
@@ -67,7 +67,7 @@ async def health_port(health: HealthServicer, config: Config) -> AsyncIterator[i
     if config.health_port is None:
         yield None
         return
-    server = aio.server(maximum_concurrent_rpcs=_HEALTH_CHECKS_MAX)
+    server = aio.server(options=[_sharing(config)], maximum_concurrent_rpcs=_HEALTH_CHECKS_MAX)
     add_HealthServicer_to_server(health, server)
     port = _open_plain(server, f"{config.listen_host}:{config.health_port}")
     await server.start()
@@ -75,6 +75,15 @@ async def health_port(health: HealthServicer, config: Config) -> AsyncIterator[i
         yield port
     finally:
         await server.stop(None)
+
+
+def _sharing(config: Config) -> tuple[str, int]:
+    """Return the option that says whether another server may listen on the port.
+
+    For one process, a port that is taken is an error, not a second server. Several processes share
+    the ports that their parent has reserved.
+    """
+    return ("grpc.so_reuseport", int(config.processes != 1))
 
 
 def _open_plain(server: aio.Server, address: str) -> int:

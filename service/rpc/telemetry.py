@@ -182,18 +182,22 @@ def _observing(read: Callable[[], int]) -> Callable[[CallbackOptions], list[Obse
     return lambda _: [Observation(int(read()))]  # a bool cannot be sent
 
 
-def open_telemetry(config: Config) -> Telemetry:
-    """Return the telemetry. Without an OTLP endpoint it records and sends nothing."""
+def open_telemetry(config: Config, process: int | None = None) -> Telemetry:
+    """Return the telemetry. Without an OTLP endpoint it records and sends nothing.
+
+    `process` is the number of this process, if several share the port.
+    """
     if config.otlp_endpoint is None:
         return Telemetry(None, None)
-    resource = Resource.create(
-        {
-            "service.name": _NAME,
-            "service.version": version("durak"),
-            # It distinguishes the metrics of replicas.
-            "service.instance.id": f"{socket.gethostname()}:{os.getpid()}",
-        }
-    )
+    attributes: dict[str, str | int] = {
+        "service.name": _NAME,
+        "service.version": version("durak"),
+        # It distinguishes the metrics of replicas.
+        "service.instance.id": f"{socket.gethostname()}:{os.getpid()}",
+    }
+    if process is not None:
+        attributes["durak.process"] = process
+    resource = Resource.create(attributes)
     tracer_provider = TracerProvider(
         resource=resource,
         sampler=ParentBased(TraceIdRatioBased(config.trace_sample_ratio)),

@@ -6,8 +6,10 @@ only the parent holds.
 """
 
 import os
+import signal
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Final
@@ -18,6 +20,19 @@ SPAWN: Final = get_context("spawn")
 def parent_pipe() -> tuple[Connection, Connection]:
     """Return the end to pass to children and the end to keep. Closing the latter ends them."""
     return SPAWN.Pipe(duplex=False)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Let children that this thread starts ignore Ctrl-C, which is for their parent alone.
+
+    A new process inherits what the thread blocks.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def exit_with_parent(end: Connection) -> None:

@@ -19,7 +19,12 @@ from typing import Final, NoReturn, TypeVar, TypeVarTuple
 import structlog
 
 from service.workers.errors import PoolBrokenError, PoolClosedError, TaskTimeoutError
-from service.workers.parent_watch import SPAWN, exit_with_parent, parent_pipe
+from service.workers.parent_watch import (
+    SPAWN,
+    exit_with_parent,
+    parent_pipe,
+    without_interrupts,
+)
 from service.workers.turns import Turns
 
 _START_SECONDS: Final = 30.0
@@ -154,12 +159,8 @@ class WorkerPool:
         pool = ProcessPoolExecutor(self._processes, SPAWN, _begin, (self._child_end,))
 
         def spawn() -> list[Future[int]]:
-            # Ctrl-C is for this process alone. A new process inherits what this thread blocks.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
+            with without_interrupts():
                 return [pool.submit(os.getpid) for _ in range(self._processes)]
-            finally:
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
         answers = [_answer_to(one) for one in await asyncio.to_thread(spawn)]
         first = asyncio.FIRST_COMPLETED

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -52,10 +54,9 @@ def test_O15_a_pipe_that_nobody_reads_blocks_nobody(pipe: tuple[int, int]) -> No
         writer.flush()
         assert time.monotonic() - before < 10
         found = b""
-        while b"log lines lost" not in found:
+        while f"log lines lost: {lost} since the start".encode() not in found:
             found += os.read(outer, 65_536)
         assert found.count(text.encode()) == 1_000 - lost
-        assert f"log lines lost: {lost} since the start".encode() in found
     finally:
         logging.getLogger("service.rpc.log_writer").removeHandler(writer)
 
@@ -84,3 +85,28 @@ def test_the_last_lines_of_a_process_are_written() -> None:
         [sys.executable, "-c", LAST_WORDS], capture_output=True, text=True, check=True
     )
     assert "the last line" in done.stderr
+
+
+LONG_LINES = """
+import json
+import logging
+from service.config import Config
+from service.rpc.logs import configure_logging
+configure_logging(Config(), {number})
+for number in range(50):
+    logging.getLogger("service").info("x" * 20_000)
+"""
+
+
+def test_lines_of_several_processes_stay_whole(pipe: tuple[int, int]) -> None:
+    outer, inner = pipe
+    writers = [
+        subprocess.Popen([sys.executable, "-c", LONG_LINES.format(number=number)], stderr=inner)
+        for number in (1, 2, 3)
+    ]
+    os.close(inner)
+    with os.fdopen(os.dup(outer), "rb") as lines:
+        found = [json.loads(line) for line in lines]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert Counter(line["process"] for line in found) == {1: 50, 2: 50, 3: 50}
+    assert {len(line["event"]) for line in found} == {20_000}

@@ -1,0 +1,1 @@
+"""Several processes behind one port: the parent that supervises them, and its link to each."""

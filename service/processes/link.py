@@ -1,4 +1,4 @@
-"""The link of a process to its parent: what it reports, and what the parent asks of it.
+"""The link of a process to its parent: its reports, and the requests of the parent.
 
 A process reports twice a second whether it accepts calls, and so also that its event loop runs. The
 parent reports whether the other processes accept calls, and asks it to stop.

@@ -30,7 +30,8 @@ from service.rpc.limits import Limits
 from service.rpc.validation import Target
 
 Answer = asyncio.Future[TableView]
-"""The view of the caller right after the command, or its error."""
+"""The view of the caller right after the command, or its error. With `omit_view` only the version
+of the view is set."""
 
 
 class Commands:
@@ -103,7 +104,8 @@ class Commands:
 
     def play(self, request: api.PlayRequest, call: Call, prefix: str = "") -> Answer:
         """Make a move."""
-        return self._perform(requests.play(request, prefix), call, Play(request.move))
+        target = requests.play(request, prefix)
+        return self._perform(target, call, Play(request.move), omit_view=request.omit_view)
 
     def rematch(self, request: api.RematchRequest, call: Call, prefix: str = "") -> Answer:
         """Play a finished match again."""
@@ -127,7 +129,9 @@ class Commands:
         target = target._replace(match_id=rematch_id(target.match_id))
         return await self._perform(target, call, command)
 
-    def _perform(self, target: Target, call: Call, command: Command) -> Answer:
+    def _perform(
+        self, target: Target, call: Call, command: Command, *, omit_view: bool = False
+    ) -> Answer:
         return self._matches.perform(
             Envelope(
                 target.match_id,
@@ -136,5 +140,6 @@ class Commands:
                 target.request_id,
                 call.trace_id,
                 target.expected_version,
+                omit_view,
             )
         )

@@ -10,7 +10,8 @@ class Envelope(NamedTuple):
     """A command on its way to its match. Ids are 16 bytes.
 
     Commands of bots and the clock have no `request_id` and no `trace_id`. With `expected_version`
-    the command is decided on that version of the match or refused.
+    the command is decided on that version of the match or refused. With `omit_view` the answer has
+    only the version of the match.
     """
 
     match_id: bytes
@@ -19,6 +20,7 @@ class Envelope(NamedTuple):
     request_id: bytes = b""
     trace_id: bytes = b""
     expected_version: int | None = None
+    omit_view: bool = False
 
     @property
     def opens(self) -> bool:

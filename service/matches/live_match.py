@@ -229,6 +229,8 @@ class LiveMatch:
         """Perform a player's command and return their view right after it."""
         with self._context.seats.taking(envelope, self.stream_id):
             match = await self.perform(envelope)
+        if envelope.omit_view:
+            return TableView(version=match.version)
         seat = match.table.seat_of(envelope.actor.player_id)
         return table_view(match, seat, self._context.now_us())
 

@@ -97,6 +97,8 @@ class MatchService(api_grpc.MatchServiceServicer):
     async def Play(self, request: api.PlayRequest, context: Context) -> api.PlayResponse:
         """Make a move."""
         view = await self._commands.play(request, current_call())
+        if request.omit_view:
+            return api.PlayResponse(version=view.version)
         return api.PlayResponse(view=view)
 
     async def Rematch(self, request: api.RematchRequest, context: Context) -> api.RematchResponse:

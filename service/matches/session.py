@@ -23,6 +23,7 @@ from service.matches.commands import Answer, Commands
 from service.matches.live_matches import LiveMatches
 from service.matches.session_wire import (
     error_answer,
+    version_answer,
     view_answer,
     watch_ended,
     watch_message,
@@ -156,7 +157,8 @@ class Session:
         except BaseException:
             self._limits.end_call()
             raise
-        answer.add_done_callback(partial(self._answered, request_id))
+        omit_view = kind == "play" and request.play.omit_view
+        answer.add_done_callback(partial(self._answered, request_id, omit_view))
 
     def _perform(self, kind: _CommandKind, request: PlaySessionRequest) -> Answer:
         commands, call = self._commands, self._call
@@ -180,13 +182,20 @@ class Session:
             case "rematch":
                 return commands.rematch(request.rematch, call, "rematch.")
 
-    def _answered(self, request_id: str, answer: "asyncio.Future[TableView]") -> None:
+    def _answered(
+        self,
+        request_id: str,
+        omit_view: bool,  # noqa: FBT001 - `partial` passes it on
+        answer: "asyncio.Future[TableView]",
+    ) -> None:
         self._limits.end_call()
         if answer.cancelled():
             # Nothing cancels an answer while its session is open.
             self._refuse(request_id, RuntimeError("the answer to a command was cancelled"))
         elif (error := answer.exception()) is not None:
             self._refuse(request_id, error)
+        elif omit_view:
+            self._put(version_answer(request_id, answer.result().version))
         else:
             self._put(view_answer(request_id, answer.result().SerializeToString()))
 

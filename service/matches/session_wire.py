@@ -29,6 +29,11 @@ def view_answer(request_id: str, view: bytes) -> bytes:
     return _request_id_field(request_id) + _VIEW + _varint(len(view)) + view
 
 
+def version_answer(request_id: str, version: int) -> bytes:
+    """Return the answer to a command without a view."""
+    return PlaySessionResponse(request_id=request_id, version=version).SerializeToString()
+
+
 def watch_prefix(request_id: str) -> bytes:
     """Return the first bytes of every message of a watch, for `watch_message`."""
     return _request_id_field(request_id) + _WATCH

@@ -532,12 +532,17 @@ class PlayRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     EXPECTED_VERSION_FIELD_NUMBER: _builtins.int
     MOVE_FIELD_NUMBER: _builtins.int
+    OMIT_VIEW_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     request_id: _builtins.str
     """A new UUID."""
     expected_version: _builtins.int
     """See TakeSeatRequest.expected_version. Without it, two players who throw in at the same time both succeed, if both
     cards are legal.
+    """
+    omit_view: _builtins.bool
+    """The reply has the version instead of the view. For clients that watch the match: the watch sends them the events,
+    or the view. A view is half of the work of a move.
     """
     @_builtins.property
     def move(self) -> _table_pb2.Move:
@@ -550,10 +555,11 @@ class PlayRequest(_message.Message):
         request_id: _builtins.str = ...,
         expected_version: _builtins.int | None = ...,
         move: _table_pb2.Move | None = ...,
+        omit_view: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "move", b"move"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "match_id", b"match_id", "move", b"move", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "expected_version", b"expected_version", "match_id", b"match_id", "move", b"move", "omit_view", b"omit_view", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
     _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
@@ -568,18 +574,22 @@ class PlayResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     VIEW_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """With `omit_view`: the version of the match after the move and all its consequences. Otherwise 0."""
     @_builtins.property
     def view(self) -> _table_pb2.TableView:
-        """The caller's view after the move and all its consequences."""
+        """The caller's view after the move and all its consequences. Not set with `omit_view`."""
 
     def __init__(
         self,
         *,
         view: _table_pb2.TableView | None = ...,
+        version: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["version", b"version", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1273,8 +1283,11 @@ class PlaySessionResponse(_message.Message):
     ERROR_FIELD_NUMBER: _builtins.int
     WATCH_FIELD_NUMBER: _builtins.int
     WATCH_ENDED_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """The `request_id` of the command or of the watch. Empty only in an error about a request that had none."""
+    version: _builtins.int
+    """The move succeeded, and `omit_view` was set: the version of the match after it."""
     @_builtins.property
     def view(self) -> _table_pb2.TableView:
         """The command succeeded: the caller's view after it."""
@@ -1299,12 +1312,13 @@ class PlaySessionResponse(_message.Message):
         error: _status_pb2.Status | None = ...,
         watch: Global___WatchMatchResponse | None = ...,
         watch_ended: Global___WatchEnded | None = ...,
+        version: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "kind", b"kind", "view", b"view", "watch", b"watch", "watch_ended", b"watch_ended"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "kind", b"kind", "version", b"version", "view", b"view", "watch", b"watch", "watch_ended", b"watch_ended"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "kind", b"kind", "request_id", b"request_id", "view", b"view", "watch", b"watch", "watch_ended", b"watch_ended"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "kind", b"kind", "request_id", b"request_id", "version", b"version", "view", b"view", "watch", b"watch", "watch_ended", b"watch_ended"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["view", "error", "watch", "watch_ended"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["view", "error", "watch", "watch_ended", "version"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 

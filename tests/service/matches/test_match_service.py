@@ -104,6 +104,25 @@ async def test_a_repeated_request_is_recognised_after_a_restart(playing: Playing
     assert without_server_time(again.view) == without_server_time(first.view)
 
 
+async def test_a_move_without_a_view_is_answered_with_its_version(playing: Playing) -> None:
+    players, match_id = await two(playing)
+    player, view = await mover(players, match_id)
+    request = api.PlayRequest(match_id=match_id, request_id=new_id(), move=easy_move(view))
+    request.omit_view = True
+    short = await player.call("Play", request)
+    assert short == api.PlayResponse(version=(await player.get(match_id)).version)
+    assert short.version > view.version
+    # The view is no part of the payload: a repetition may ask for it.
+    request.omit_view = False
+    whole = await player.call("Play", request)
+    assert (whole.view.version, whole.version) == (short.version, 0)
+    request.omit_view, request.expected_version = True, view.version
+    assert await player.call("Play", request) == short
+    request.request_id = new_id()
+    async with refused(reasons.ERROR_REASON_STALE_VERSION):
+        await player.call("Play", request)
+
+
 async def test_a_request_id_with_another_payload_is_refused(playing: Playing) -> None:
     players, match_id = await two(playing)
     player, view = await mover(players, match_id)

@@ -49,7 +49,10 @@ async def player_in(playing: Playing, name: str = "ann", **settings: Any) -> Pla
 
 
 async def play_by_session(session: Session, match_id: str) -> list[int]:
-    """Play like the easy bot, by the views of a watch on the same stream. Returns all versions."""
+    """Play like the easy bot, by the views of a watch on the same stream alone.
+
+    Returns all versions.
+    """
     request_id = await session.send(watch=watch_of(match_id, views=True))
     seen: list[int] = []
     while True:
@@ -69,10 +72,14 @@ async def play_by_session(session: Session, match_id: str) -> list[int]:
                     request_id=new_id(),
                     expected_version=view.version,
                     move=easy_move(view),
+                    omit_view=True,
                 )
             )
             if made.HasField("error"):
                 assert reason_of(made.error) == reasons.ERROR_REASON_STALE_VERSION
+            else:
+                assert made.WhichOneof("kind") == "version"
+                assert made.version > view.version
 
 
 async def test_several_matches_are_played_on_one_stream(playing: Playing) -> None:

@@ -14,7 +14,7 @@ append for a version wins. The others get `VersionConflict`, read the new record
 Acknowledged records are on disk. The same transaction can set the next deadline of the stream, its
 row in the lobby, and move coins.
 
-The other parts are attributes of the store: `ledger`, `lobby`, `standings`, `checkpoints`,
+The other parts are attributes of the store: `ledger`, `lobby`, `news`, `standings`, `checkpoints`,
 `disputes`, `administration`, `whole_matches`. The errors are in `errors`. `migrate` brings a
 database to the newest schema, and `EmbeddedPostgres` runs a server for development and tests.
 """

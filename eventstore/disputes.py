@@ -14,6 +14,7 @@ from uuid import UUID
 from eventstore.administration import AdministrativeAppend, append_act
 from eventstore.errors import TooManyDisputes, VersionConflict
 from eventstore.ledger.postings import post_corrections
+from eventstore.log.news import News, NewsKind, write_news
 from eventstore.model import BEFORE_FIRST_PAGE, PageKey, StoredRecord
 from eventstore.postgres.pool import Pool
 
@@ -47,6 +48,7 @@ SELECT dispute_id FROM (
     UNION SELECT stream_id FROM tree_leaves WHERE kind = 2
 ) AS known (dispute_id) WHERE dispute_id > $1 ORDER BY dispute_id LIMIT $2
 """
+_SEATED = "SELECT player FROM match_players WHERE match_id = $1"
 _LOCK_QUOTA = "SELECT pg_advisory_xact_lock(hashtextextended($1::uuid || ' ' || $2::text, 0))"
 _COUNT = """
 SELECT count(*) FROM disputes
@@ -97,6 +99,8 @@ class Disputes:
     ) -> None:
         """Store the next record of a dispute, its row of the list, and its corrections.
 
+        The seated players of the match get news of it.
+
         Args:
             row: the row after the record.
             stored: the record, its version and its hash.
@@ -126,6 +130,11 @@ class Disputes:
             await connection.execute(_PUT, *row)
             if administrative is not None:
                 await append_act(connection, administrative)
+            players = await connection.fetch(_SEATED, row.match_id)
+            news = [
+                News(NewsKind.DISPUTE, dispute_id, stored.version, one["player"]) for one in players
+            ]
+            await write_news(connection, news)
             if corrections:
                 await post_corrections(connection, dispute_id, stored.version, corrections, actor)
 

@@ -29,7 +29,9 @@ class LobbyRow:
     names of the seated players. `ended_at` is the time of the last event of an ended match.
     `played_free` says that the match had no stake and was played to the end. `opened_by` is kept
     from the first row of a match, so later rows need not repeat it.
-    `prevented_by` are those of `players` who prevented the deal of an ended match.
+    `prevented_by` are those of `players` who prevented the deal of an ended match. `concerns` are
+    the players whom the match concerns from this append on, and `invites` those whom it invites:
+    they get news of it.
     """
 
     status: int
@@ -40,6 +42,8 @@ class LobbyRow:
     opened_by: str | None = None
     played_free: bool = False
     prevented_by: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    invites: tuple[str, ...] = ()
 
 
 class Append(NamedTuple):

@@ -24,6 +24,7 @@ from eventstore.postgres.pool import Pool
 from eventstore.postgres.requirements import check_requirements, check_writable
 from eventstore.postgres.retry import retry
 from eventstore.read_models.lobby import Lobby
+from eventstore.read_models.news import PlayerNews
 from eventstore.read_models.standings import Standings
 from eventstore.whole_matches import WholeMatches
 
@@ -64,6 +65,7 @@ class EventStore:
         self.disputes = Disputes(reads, coins)
         self.whole_matches = WholeMatches(reads)
         self.hints = Hints(lambda: connect(dsn, limits))
+        self.news = PlayerNews(reads, self.hints)
         self._dsn = dsn
         self._limits = limits
         self._reads = reads

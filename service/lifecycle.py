@@ -16,6 +16,7 @@ from eventstore import EmbeddedPostgres, EventStore
 from eventstore.errors import EmbeddedPostgresError, StoreError, StoreMisconfigured
 from service.automation.bots import BotRunner
 from service.automation.clock import Clock
+from service.feeds.feeds import Feeds
 from service.matches.following import Following
 from service.matches.live_matches import LiveMatches
 from service.rpc.health import Health, NotReady
@@ -52,6 +53,7 @@ async def matches_running(
     bots: BotRunner,
     workers: WorkerPool,
     following: Following,
+    feeds: Feeds,
     supervisor: Supervisor,
 ) -> AsyncIterator[None]:
     """Follow the log and enforce deadlines during the block.
@@ -64,6 +66,7 @@ async def matches_running(
             supervisor.background(following.exchange_hints, "hints"),
             supervisor.background(following.compare_heads, "heads"),
             supervisor.background(clock.run, "clock"),
+            supervisor.background(feeds.run, "feeds"),
         ):
             yield
     finally:

@@ -32,6 +32,7 @@ from durak.v1 import (
     administration_service_pb2,
     audit_service_pb2,
     dispute_service_pb2,
+    feed_service_pb2,
     match_service_pb2,
     practice_service_pb2,
     rules_service_pb2,
@@ -43,6 +44,7 @@ from durak.v1.administration_service_pb2_grpc import (
 )
 from durak.v1.audit_service_pb2_grpc import add_AuditServiceServicer_to_server
 from durak.v1.dispute_service_pb2_grpc import add_DisputeServiceServicer_to_server
+from durak.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
 from durak.v1.practice_service_pb2_grpc import add_PracticeServiceServicer_to_server
 from durak.v1.rules_service_pb2_grpc import add_RulesServiceServicer_to_server
 from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
@@ -59,6 +61,8 @@ from service.checkpoints.checkpointer import Checkpointer
 from service.checkpoints.signing_keys import NoteKeyError
 from service.config import Config
 from service.disputes.servicer import DisputeService
+from service.feeds.feeds import Feeds
+from service.feeds.servicer import FeedService
 from service.lifecycle import (
     compare_clocks,
     drain,
@@ -111,6 +115,7 @@ SERVICES = tuple(
         administration_service_pb2,
         audit_service_pb2,
         dispute_service_pb2,
+        feed_service_pb2,
         match_service_pb2,
         practice_service_pb2,
         rules_service_pb2,
@@ -148,11 +153,18 @@ class Engine:
     clock: Clock
     servicer: MatchService
     following: Following
+    feeds: Feeds
 
     def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
         """Return a context manager that runs the clock and the bots during its block."""
         return matches_running(
-            self.matches, self.clock, self.bots, self.workers, self.following, supervisor
+            self.matches,
+            self.clock,
+            self.bots,
+            self.workers,
+            self.following,
+            self.feeds,
+            supervisor,
         )
 
 
@@ -179,7 +191,8 @@ def build_engine(
     context.eviction_listeners.extend((clock.evicted, histories.evicted))
     servicer = MatchService(matches, commands, Reviews(matches, workers), limits, failures)
     following = Following(store, matches)
-    return Engine(matches, commands, workers, histories, bots, clock, servicer, following)
+    feeds = Feeds(matches)
+    return Engine(matches, commands, workers, histories, bots, clock, servicer, following, feeds)
 
 
 @asynccontextmanager
@@ -212,7 +225,7 @@ async def running(
         )
         await revocation_feed.load()
         server = aio.server(interceptors=[interceptor], options=channel_options(config))
-        _add_services(server, store, config, engine, failures, clock.now_us)
+        _add_services(server, store, config, engine, limits, failures, clock.now_us)
         _add_health_and_reflection(server, health)
         port = listen(server, config)
         checkpointer = await _checkpointer(store, config)
@@ -255,10 +268,12 @@ def _add_services(
     store: EventStore,
     config: Config,
     engine: Engine,
+    limits: Limits,
     failures: Failures,
     now_us: Now,
 ) -> None:
     add_match_service(engine.servicer, server)
+    add_FeedServiceServicer_to_server(FeedService(engine.feeds, limits), server)
     add_AdministrationServiceServicer_to_server(
         AdministrationService(store, config, now_us), server
     )

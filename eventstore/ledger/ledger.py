@@ -41,6 +41,10 @@ _OF_PLAYER = f"""
 SELECT {TRANSFER_COLUMNS} FROM transfers
 WHERE player = $1 AND number < $2 ORDER BY number DESC LIMIT $3
 """  # noqa: S608 - a constant
+_AFTER = f"""
+SELECT {TRANSFER_COLUMNS} FROM transfers
+WHERE player = $1 AND number > $2 ORDER BY number LIMIT $3
+"""  # noqa: S608 - a constant
 _CORRECTED = "SELECT DISTINCT source_id FROM transfers WHERE kind = ANY ($1::smallint[])"
 _ISSUES = f"""
 SELECT {TRANSFER_COLUMNS} FROM transfers
@@ -85,6 +89,10 @@ class Ledger:
         number = _NUMBER_MAX if before is None else before
         rows = await self._reads.fetch(_OF_PLAYER, player, number, limit)
         return [read_transfer(row) for row in rows]
+
+    async def read_transfers(self, player: str, after: int, limit: int) -> list[Transfer]:
+        """Return a player's transfers after a number, in order."""
+        return [read_transfer(row) for row in await self._reads.fetch(_AFTER, player, after, limit)]
 
     async def list_transfers_of(self, source_id: UUID) -> list[Transfer]:
         """Return all transfers of a match, a grant or a dispute, in their order."""

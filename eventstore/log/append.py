@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from eventstore.errors import AppendOutcomeUnknown, ChainMismatch, StoreError, VersionConflict
 from eventstore.log.chain import next_hash
+from eventstore.log.news import WRITE_NEWS, News, NewsKind, news_columns
 from eventstore.model import UNCHANGED, Append, Head
 from eventstore.postgres.retry import unavailable
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -81,6 +82,10 @@ _WRITE_LOBBY = """, listed AS (
     ON CONFLICT (match_id, player) DO UPDATE
     SET prevented_at = excluded.prevented_at, is_over = excluded.is_over
     WHERE excluded.is_over
+), concerned AS (
+    SELECT * FROM unnest($29::smallint[], $30::uuid[], $31::integer[], $32::text[])
+        WITH ORDINALITY AS c (kind, source_id, version, player, at)
+    WHERE (source_id IN (SELECT stream_id FROM accepted)) IS TRUE
 )"""
 
 _READ_REJECTED = """
@@ -137,8 +142,9 @@ async def send_appends(connection: PooledConnection, batch: Sequence[PendingAppe
     ]
     listed = [pending for pending in batch if pending.append.lobby is not None]
     if listed:
-        query = _APPEND + _WRITE_LOBBY + _READ_REJECTED
-        rows = await connection.fetch(query, *arguments, *_lobby_columns(listed))
+        query = _APPEND + _WRITE_LOBBY + WRITE_NEWS + _READ_REJECTED
+        news = news_columns([row for pending in listed for row in _news(pending.append)])
+        rows = await connection.fetch(query, *arguments, *_lobby_columns(listed), *news)
     else:
         rows = await connection.fetch(_APPEND + _READ_REJECTED, *arguments)
     return {row[0].int for row in rows}
@@ -213,6 +219,16 @@ def _lobby_columns(batch: Sequence[PendingAppend]) -> tuple[Sequence[object], ..
         [row.played_free for _, row in rows],
         *([seat[column] for seat in seats] for column in range(4)),
     )
+
+
+def _news(append: Append) -> Iterator[News]:
+    """Yield the news of an append: it concerns players from its first record on."""
+    first = append.expected_version + 1
+    assert append.lobby is not None
+    for player in append.lobby.concerns:
+        yield News(NewsKind.MATCH, append.stream_id, first, player)
+    for player in append.lobby.invites:
+        yield News(NewsKind.INVITATION, append.stream_id, first, player)
 
 
 async def explain_rejections(

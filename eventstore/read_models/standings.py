@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from uuid import UUID
 
+from eventstore.log.news import News, NewsKind, write_news
 from eventstore.postgres.advisory_locks import AdvisoryLock
 from eventstore.postgres.pool import Pool
 from eventstore.read_models.flags import FlagRow, FlagRule, list_flags
@@ -179,6 +180,12 @@ class StandingsUpdate:
         if ratings:
             await self._connection.execute(_PUT_RATINGS, *_columns(ratings))
         await self._connection.execute(_MARK_COUNTED, [match.match_id for match in matches])
+        news = [
+            News(NewsKind.RATING, seat.match_id, 0, seat.player)
+            for seat in seats
+            if seat.player is not None
+        ]
+        await write_news(self._connection, news)
 
     async def _find_uncounted(
         self,

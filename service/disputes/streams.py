@@ -105,9 +105,11 @@ class DisputeStreams:
             event = _decide(log.dispute, facts, target, command, call)
             record = self._record(target, log.dispute, event, call)
             try:
-                return await self._store_record(record, log, quota, last_act)
+                dispute = await self._store_record(record, log, quota, last_act)
             except VersionConflict:
                 continue
+            self._store.news.notify(facts.sitting)
+            return dispute
         raise refuse(reasons.ERROR_REASON_CONTENTION)
 
     async def _read_facts(self, match_id: UUID) -> MatchFacts:

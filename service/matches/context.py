@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from eventstore import EventStore
+from eventstore.log.hints import Hint
 from service.config import Config
 from service.matches.changes import ChangeListener
 from service.matches.seat_quota import SeatQuota
@@ -37,7 +38,9 @@ class Context:
     """What a live match needs in addition to its own state.
 
     `now_us` is the clock. `change_listeners` are called with the changes of all matches,
-    `eviction_listeners` with the id (16 bytes) of each match that is dropped from memory.
+    `eviction_listeners` with the id (16 bytes) of each match that is dropped from memory,
+    `log_changed_listeners` with that of each match whose log turns out to be another one, and
+    `hint_listeners` with each hint.
     """
 
     store: EventStore
@@ -51,3 +54,5 @@ class Context:
     counters: Counters = field(default_factory=Counters)
     change_listeners: list[ChangeListener] = field(default_factory=list)
     eviction_listeners: list[Callable[[bytes], None]] = field(default_factory=list)
+    log_changed_listeners: list[Callable[[bytes], None]] = field(default_factory=list)
+    hint_listeners: list[Hint] = field(default_factory=list)

@@ -67,6 +67,8 @@ class Following:
 
     def _heard(self, stream_id: UUID, version: int) -> None:
         self._matches.catch_up(stream_id.bytes, version)
+        for listener in self._matches.context.hint_listeners:
+            listener(stream_id, version)
 
     def _changed(self, change: Change) -> None:
         if change.is_own:

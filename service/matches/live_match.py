@@ -44,7 +44,7 @@ from service.matches.coin_moves import (
 )
 from service.matches.context import Context
 from service.matches.envelope import Envelope
-from service.matches.lobby import changes_row, lobby_row
+from service.matches.lobby import changes_row, lobby_row, with_news
 from service.matches.records import by_command, records_of
 from service.matches.repeats import RecentAnswers, answered_match
 from service.matches.wake_up import next_wake_up_us
@@ -124,7 +124,10 @@ class LiveMatch:
         self._reset()
         for listener in tuple(self.log_changed_listeners):
             listener()
-        for forgotten in self._context.eviction_listeners:
+        for forgotten in (
+            *self._context.eviction_listeners,
+            *self._context.log_changed_listeners,
+        ):
             forgotten(self.match_id)
 
     def _reset(self) -> None:
@@ -353,7 +356,8 @@ class LiveMatch:
         lobby = None
         coins: list[CoinMove] = []
         if changes_row(events):
-            lobby = lobby_row(after, None if match.version else envelope.actor.player_id)
+            row = lobby_row(after, None if match.version else envelope.actor.player_id)
+            lobby = with_news(row, match, after)
             free_matches = self._context.config.opening_free_matches_min
             coins = coin_moves(match, after, events, free_matches)
         wake_up_us, known_us = self._next_wake_up_us(after, now_us), self._wake_up_us

@@ -1,6 +1,7 @@
 """The lobby: the row that lists show of each match, and pages of these rows."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -55,6 +56,31 @@ def lobby_row(match: Match, opened_by: str | None = None) -> LobbyRow:
         opened_by=opened_by,
         played_free=is_free and is_rated(summary.result),
         prevented_by=tuple(seat.player_id for it in prevented_by if (seat := seats[it])),
+    )
+
+
+def concerned_by(match: Match) -> set[str]:
+    """Return the players whose table a match is: owner, seated players, those of a rematch.
+
+    Of an ended match too. Before its first event it is nobody's.
+    """
+    if not match.version:
+        return set()
+    table = match.table
+    players = {table.owner_id, *table.reserved_for}
+    players.update(seat.player_id for seat in table.seats if seat is not None)
+    players.discard("")  # bots
+    return players
+
+
+def with_news(row: LobbyRow, before: Match, after: Match) -> LobbyRow:
+    """Return the row with the players who get news of a command: those new to the match."""
+    had, has = concerned_by(before), concerned_by(after)
+    invited = () if before.version else after.table.invited
+    return replace(
+        row,
+        concerns=tuple(sorted(has - had)),
+        invites=tuple(sorted(set(invited) - has)),
     )
 
 

@@ -18,6 +18,7 @@ Work = Literal[
     "bots",
     "checkpoints",
     "clock",
+    "feeds",
     "heads",
     "hints",
     "lists",

@@ -51,6 +51,8 @@ class Scorekeeper:
         self._config = config
         self._now_us = now_us
         self._numbers = numbers_of(config)
+        self._counted_players: set[str] = set()
+        """The players of the last update, to notify once it is durable."""
 
     async def run(self) -> None:
         """Count until cancelled. Raises StoreError."""
@@ -71,6 +73,7 @@ class Scorekeeper:
             more = await self._store.standings.update(
                 lambda update: self._count_some(update, until), wait=wait
             )
+            self._store.news.notify(self._counted_players)
             total += more or 0
         return total
 
@@ -82,6 +85,7 @@ class Scorekeeper:
             self._is_readable,
             self.set_aside.list_waiting(),
         )
+        self._counted_players = set()
         if not ended:
             return max(0, len(self.set_aside) - aside)  # there can be more after those set aside
         matches = [MatchSummary.FromString(match.summary) for match in ended]
@@ -99,6 +103,7 @@ class Scorekeeper:
                 ratings |= count_leaving(leaver, ratings, self._numbers)
                 seats.append(_leaver_seat(when, match, ratings[leaver]))
         await update.add(ended, seats)
+        self._counted_players = {seat.player for seat in seats if seat.player is not None}
         return len(ended)
 
     def _is_readable(self, match: UncountedMatch) -> bool:

@@ -1,8 +1,6 @@
 """WalletService: the balance and the transfers of a player, and grants of operators (R12.1)."""
 
 from hashlib import sha256
-from types import MappingProxyType
-from typing import Final
 from uuid import UUID
 
 from domain.administration import GrantCoins
@@ -10,25 +8,14 @@ from durak.v1 import wallet_service_pb2 as api
 from durak.v1 import wallet_service_pb2_grpc as api_grpc
 from durak.v1.administration_pb2 import CoinsGranted, GrantProposed
 from eventstore import EventStore
-from eventstore.ledger.transfers import Balance, Transfer, TransferKind
+from eventstore.ledger.transfers import Balance
 from service.administration.log import Actor, AdministrationLog
 from service.config import Config
 from service.rpc.call import Context, current_call
 from service.rpc.page_tokens import seal_number, unseal_number
 from service.times import Now
 from service.wallet import requests
-
-_KINDS: Final = MappingProxyType(
-    {
-        TransferKind.STAKE: api.TRANSFER_KIND_STAKE,
-        TransferKind.REFUND: api.TRANSFER_KIND_REFUND,
-        TransferKind.POST: api.TRANSFER_KIND_POST,
-        TransferKind.PAYOUT: api.TRANSFER_KIND_PAYOUT,
-        TransferKind.CORRECTION_IN: api.TRANSFER_KIND_CORRECTION_IN,
-        TransferKind.CORRECTION_OUT: api.TRANSFER_KIND_CORRECTION_OUT,
-    }
-)
-_CORRECTIONS: Final = frozenset({TransferKind.CORRECTION_IN, TransferKind.CORRECTION_OUT})
+from service.wallet.messages import transfer_message
 
 
 class WalletService(api_grpc.WalletServiceServicer):
@@ -37,6 +24,7 @@ class WalletService(api_grpc.WalletServiceServicer):
     def __init__(self, store: EventStore, config: Config, now_us: Now) -> None:
         """Serve the ledger of this store."""
         self._ledger = store.ledger
+        self._news = store.news
         self._administration = AdministrationLog(store, config.conflict_retries_max, now_us)
         self._config = config
 
@@ -62,7 +50,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         # Transfers of a player are numbered from 1 without gaps.
         more = bool(page) and page[-1].number > 1
         return api.ListTransfersResponse(
-            transfers=[_transfer(transfer) for transfer in page],
+            transfers=[transfer_message(transfer) for transfer in page],
             next_page_token=seal_number(page[-1].number, filters) if more else "",
         )
 
@@ -82,6 +70,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         actor = Actor(operator_id, request_id, call.trace_id, request.reason)
         limit_coins = self._config.grant_coins_per_day_max
         await self._administration.grant(actor, GrantCoins(granted, limit_coins))
+        self._news.notify([request.player_id])
         balance = await self._ledger.read_balance(request.player_id)
         return api.GrantCoinsResponse(balance=_balance(balance))
 
@@ -115,6 +104,7 @@ class WalletService(api_grpc.WalletServiceServicer):
         actor = Actor(call.caller.subject, request_id, call.trace_id, request.reason)
         record = await self._administration.approve_grant(actor, str(wanted))
         player_id = record.event.grant_approved.player_id
+        self._news.notify([player_id])
         balance = await self._ledger.read_balance(player_id)
         return api.ApproveGrantResponse(player_id=player_id, balance=_balance(balance))
 
@@ -134,20 +124,3 @@ def grant_id(request_id: bytes, operator_id: str) -> UUID:
 
 def _balance(balance: Balance) -> api.Balance:
     return api.Balance(available_coins=balance.available, escrow_coins=balance.escrow)
-
-
-def _transfer(transfer: Transfer) -> api.Transfer:
-    issued = transfer.kind is TransferKind.ISSUE
-    corrects = transfer.kind in _CORRECTIONS
-    granted = api.TRANSFER_KIND_GRANT if transfer.actor else api.TRANSFER_KIND_OPENING
-    message = api.Transfer(
-        number=transfer.number,
-        kind=granted if issued else _KINDS[transfer.kind],
-        coins=transfer.coins,
-        available_after_coins=transfer.available_after,
-        match_id="" if issued or corrects else str(transfer.source_id),
-        version=None if issued else transfer.version,
-        dispute_id=str(transfer.source_id) if corrects else "",
-    )
-    message.create_time.FromDatetime(transfer.recorded_at)
-    return message

@@ -20,6 +20,7 @@ from durak.v1 import match_service_pb2 as api
 from durak.v1 import match_service_pb2_grpc as api_grpc
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.events_pb2 import Event, Record
+from durak.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.standings_service_pb2_grpc import add_StandingsServiceServicer_to_server
 from durak.v1.table_pb2 import Move, Phase, TableView
@@ -27,6 +28,7 @@ from durak.v1.wallet_service_pb2_grpc import add_WalletServiceServicer_to_server
 from eventstore import EventStore, verify_chain
 from eventstore import Limits as StoreLimits
 from service.config import Config
+from service.feeds.servicer import FeedService
 from service.matches.servicer import add_to_server
 from service.rpc.failures import Failures
 from service.rpc.limits import Limits
@@ -73,6 +75,8 @@ class Replica:
         )
         self.server = aio.server(interceptors=[self.interceptor])
         add_to_server(self.engine.servicer, self.server)
+        feeds = FeedService(self.engine.feeds, self.limits)
+        add_FeedServiceServicer_to_server(feeds, self.server)
         add_WalletServiceServicer_to_server(WalletService(store, config, now_us), self.server)
         ratings = StandingsService(store.standings, self.engine.matches, config)
         add_StandingsServiceServicer_to_server(ratings, self.server)

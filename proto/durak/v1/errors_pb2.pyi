@@ -374,6 +374,13 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Cause: the grant was approved before, or its time is over. Metadata `expire_time`. Action: propose it again if it is
     still needed. FAILED_PRECONDITION.
     """
+    ERROR_REASON_FEED_POSITION_INVALID: _ErrorReason.ValueType  # 160
+    """Feeds.
+
+    Cause: the position is not one of this feed: it is of another player, or was changed, or the service was restored to
+    an earlier state. Action: call again without a position, and read what is shown again from the lists.
+    INVALID_ARGUMENT. Detail BadRequest.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reason why a call was refused.
@@ -745,5 +752,12 @@ AuditService.ListAdministrativeEvents. NOT_FOUND.
 ERROR_REASON_GRANT_CLOSED: ErrorReason.ValueType  # 145
 """Cause: the grant was approved before, or its time is over. Metadata `expire_time`. Action: propose it again if it is
 still needed. FAILED_PRECONDITION.
+"""
+ERROR_REASON_FEED_POSITION_INVALID: ErrorReason.ValueType  # 160
+"""Feeds.
+
+Cause: the position is not one of this feed: it is of another player, or was changed, or the service was restored to
+an earlier state. Action: call again without a position, and read what is shown again from the lists.
+INVALID_ARGUMENT. Detail BadRequest.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -99,3 +99,5 @@ access-not-recorded = This match is still running. Record a reason to open it, o
 correction-over-bank = All corrections of a match together can move at most its bank of { $bank_coins } coins. Left: { $left_coins }.
 grant-not-found = No operator has proposed this grant.
 grant-closed = This grant was approved before, or its time was over at { $expire_time }. Propose it again if it is still needed.
+
+feed-position-invalid = This is not a position of your feed. Start the feed again from now, and load your lists again.

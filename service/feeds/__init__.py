@@ -1,0 +1,1 @@
+"""FeedService: what concerns a player, on a stream that can be resumed."""

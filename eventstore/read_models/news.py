@@ -53,7 +53,7 @@ _CURRENT_ROWS: Final = 500
 
 
 class NewsHead(NamedTuple):
-    """The last numbers of a player: of news, and of transfers of coins. 0 if there are none."""
+    """The last numbers of a player: of news, and of transfers of coins. 0: no rows."""
 
     number: int
     transfers: int

@@ -1,4 +1,4 @@
-"""The feed of one reader: first what it missed, then what happens.
+"""The feed of one reader: first the news that it missed, then the new ones.
 
 Three sources make a feed, each with a position of its own: the rows of news, which say which
 streams concern the player; the transfers of coins; and the matches that concern the player now. A
@@ -9,6 +9,7 @@ repeated or reordered. A match that no longer concerns the player leaves the pos
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -114,18 +115,33 @@ class PlayerFeed:
             self._feeds.remove(self)
 
     async def _begin(self, send: Send) -> None:
-        """Join the matches of the position, or those that concern the player now."""
-        [head] = (await self._store.news.read_heads([self.player_id])).values()
-        if not self._is_new:
-            await self._check(head)
-            for match_id in tuple(self._position.versions):
-                await self._join(match_id, send)
+        """Continue after the position, or begin now."""
+        if self._is_new:
+            await self._send(await self._begin_now(), send)
             return
-        self._position = Position(*head)
+        await self._check(await self._read_head())
+        for match_id in tuple(self._position.versions):
+            await self._join(match_id, send)
+
+    async def _begin_now(self) -> list[PlayerNews]:
+        """Follow all matches that concern the player now, and return the turns in them.
+
+        Rows of these matches that are stored meanwhile must not come again as news.
+        """
         turns: list[PlayerNews] = []
-        for stream_id in await self._store.news.read_current(self.player_id):
-            turns += await self._join_now(stream_id.bytes)
-        await self._send(turns, send)
+        versions: dict[bytes, int] = {}
+        head = await self._read_head()
+        while True:
+            self._position = Position(*head, versions)
+            for stream_id in await self._store.news.read_current(self.player_id):
+                if stream_id.bytes not in versions:
+                    turns += await self._join_now(stream_id.bytes)
+            before, head = head, await self._read_head()
+            if head == before:
+                return turns
+
+    async def _read_head(self) -> NewsHead:
+        return (await self._store.news.read_heads([self.player_id]))[self.player_id]
 
     async def _check(self, head: NewsHead) -> None:
         """Refuse a position that this feed cannot have had."""
@@ -169,7 +185,7 @@ class PlayerFeed:
         await send(WatchPlayerResponse(position=position, news=news, caught_up=caught_up))
 
     async def _send_queued(self, send: Send) -> None:
-        """Send what is queued, all commands that wait in one message."""
+        """Send the queue, all commands that wait in one message."""
         while self._queue:
             news: list[PlayerNews] = []
             while self._queue:
@@ -189,16 +205,24 @@ class PlayerFeed:
 
     async def _send_transfers(self, send: Send) -> None:
         ledger, position = self._store.ledger, self._position
-        while page := await ledger.read_transfers(self.player_id, position.transfers, _PAGE):
+        has_more = True
+        while has_more:
+            page = await ledger.read_transfers(self.player_id, position.transfers, _PAGE)
+            has_more = len(page) == _PAGE
             await self._pay(len(page))
-            position.transfers = page[-1].number
-            await self._send([transfer_news(transfer) for transfer in page], send)
+            if page:
+                position.transfers = page[-1].number
+                await self._send([transfer_news(transfer) for transfer in page], send)
 
     async def _send_rows(self, send: Send) -> None:
         news, position = self._store.news, self._position
-        while page := await news.read(self.player_id, position.number, _PAGE):
+        has_more = True
+        while has_more:
+            page = await news.read(self.player_id, position.number, _PAGE)
+            has_more = len(page) == _PAGE
             await self._pay(len(page))
             for row in page:
+                await self._send_queued(send)  # the queue must not wait for all rows
                 if row.kind is NewsKind.MATCH:
                     await self._enter(row, send)
                     continue
@@ -210,18 +234,18 @@ class PlayerFeed:
     async def _enter(self, row: NewsRow, send: Send) -> None:
         """Begin with a match from the version at which it begins to concern the player.
 
-        The row can also be of a match that the feed has already: one that it had when it began, or
-        one that the player left and entered again before this process read of the leaving.
+        The feed can have the match already: the player left it and entered it again before this
+        process read of the leaving.
         """
         match_id, versions = row.source_id.bytes, self._position.versions
         if match_id in versions and versions[match_id] < row.version:
             with self._matches.pinned(match_id) as live:
-                await live.submit(live.catch_up)
+                await live.submit(partial(live.catch_up_to, row.version))
             await self._send_queued(send)
         self._position.number = row.number
         if match_id not in versions:
             versions[match_id] = row.version - 1
-            await self._join(match_id, send)
+            await self._join(match_id, send, row.version)
 
     # --- matches --------------------------------------------------------------------------------
 
@@ -235,11 +259,14 @@ class PlayerFeed:
             self._position.versions[match_id] = match.version
             return [your_turn(match)] if is_on_clock(moment_of(match), self.player_id) else []
 
-    async def _join(self, match_id: bytes, send: Send) -> None:
-        """Send what the log has of a match after the position, then follow it."""
+    async def _join(self, match_id: bytes, send: Send, known: int = 0) -> None:
+        """Send what the log has of a match after the position, then follow it.
+
+        The live match must have the version `known`; by default the newest version of the log.
+        """
         versions = self._position.versions
         with self._matches.pinned(match_id) as live:
-            await live.submit(live.catch_up)
+            await live.submit(partial(live.catch_up_to, known) if known else live.catch_up)
             while match_id in versions:
                 version = live.match.version
                 if version < versions[match_id]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eventstore import EmbeddedPostgres, migrate
-from tests.bench import append, audit, bots, core, endgame, memory, noisy, play, stakes
+from tests.bench import append, audit, bots, core, endgame, feed, memory, noisy, play, stakes
 
 
 def _append() -> dict[str, float]:
@@ -34,6 +34,7 @@ def main() -> None:
     parts: dict[str, Callable[[], Mapping[str, Any]]] = {
         "append": _append,
         "play": play.run,
+        "feed": feed.run,
         "stakes": stakes.run,
         "bots": bots.run,
         "noisy": noisy.run,

@@ -62,15 +62,15 @@ def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
     """
     with tempfile.TemporaryDirectory() as parent, ExitStack() as stack:
         Path(parent).chmod(0o755)  # Postgres may run as another user
-        service, started = stack.enter_context(_process("serve", parent))
+        service, started = stack.enter_context(process("serve", parent))
         clients = [
-            stack.enter_context(_process("client", json.dumps(started)))[0] for _ in range(CLIENTS)
+            stack.enter_context(process("client", json.dumps(started)))[0] for _ in range(CLIENTS)
         ]
-        warm = _measure(service, clients, "unary", 1.0)
-        _measure(service, clients, "session", 1.0)
+        warm = measure(service, clients, "unary", 1.0)
+        measure(service, clients, "session", 1.0)
         sizes = {"request": warm["request_bytes"], "reply": warm["reply_bytes"]}
-        echo, echo_started = stack.enter_context(_process("echo", json.dumps(sizes)))
-        _measure(echo, clients, "echo", 1.0, **echo_started, **sizes)
+        echo, echo_started = stack.enter_context(process("echo", json.dumps(sizes)))
+        measure(echo, clients, "echo", 1.0, **echo_started, **sizes)
 
         found: dict[str, list[dict[str, Any]]] = {"unary": [], "session": [], "echo": []}
         for number in range(rounds):
@@ -78,8 +78,8 @@ def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
             for kind, results in found.items():
                 server = echo if kind == "echo" else service
                 more = {**echo_started, **sizes}
-                results.append(_measure(server, clients, kind, round_s, **more))
-        alone = _measure(service, clients[:1], "unary", round_s, in_flight=1)
+                results.append(measure(server, clients, kind, round_s, **more))
+        alone = measure(service, clients[:1], "unary", round_s, in_flight=1)
         assert service.poll() is None
     return _figures(found, alone, sizes)
 
@@ -118,32 +118,39 @@ def _figures(
 
 
 @contextmanager
-def _process(*words: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """Start a process of this module. Yield it and its first line. It ends with its input."""
+def process(
+    *words: str, module: str = "tests.bench.play"
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """Start a process of this or another benchmark. Yield it and its first line.
+
+    It ends with its input.
+    """
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.bench.play", *words],
+        [sys.executable, "-m", module, *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    ) as process:
-        assert process.stdin is not None
+    ) as started:
+        assert started.stdin is not None
         try:
-            yield process, _answer(process)
+            yield started, answer(started)
         finally:
-            process.stdin.close()
+            started.stdin.close()
             try:
-                process.wait(30)
+                started.wait(30)
             except subprocess.TimeoutExpired:
-                process.kill()
+                started.kill()
 
 
-def _ask(process: subprocess.Popen[str], question: object) -> None:
+def ask(process: subprocess.Popen[str], question: object) -> None:
+    """Write one line to a process."""
     assert process.stdin is not None
     process.stdin.write(json.dumps(question) + "\n")
     process.stdin.flush()
 
 
-def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
+def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Read one line of a process."""
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
@@ -154,12 +161,12 @@ def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def _processor_s(server: subprocess.Popen[str]) -> float:
     """Return the CPU seconds that a server has used so far."""
-    _ask(server, "processor_s")
-    used: float = _answer(server)["processor_s"]
+    ask(server, "processor_s")
+    used: float = answer(server)["processor_s"]
     return used
 
 
-def _measure(
+def measure(
     server: subprocess.Popen[str],
     clients: list[subprocess.Popen[str]],
     kind: str,
@@ -170,11 +177,11 @@ def _measure(
     in_flight = IN_FLIGHT // len(clients)
     task = {"kind": kind, "seconds": seconds, "in_flight": in_flight, **more}
     for client in clients:
-        _ask(client, task)
+        ask(client, task)
     for client in clients:
-        _answer(client)  # the client starts to count
+        answer(client)  # the client starts to count
     before_s = _processor_s(server)
-    answers = [_answer(client) for client in clients]
+    answers = [answer(client) for client in clients]
     used_s = _processor_s(server) - before_s
     per_s = sum(answer["per_s"] for answer in answers)
     return {
@@ -320,7 +327,12 @@ async def _echo(counts: _Round, task: dict[str, Any]) -> float:
 
 
 def _unary(stub: Any, metadata: list[Any]) -> Command:
-    calls = {"open_table": stub.OpenTable, "take_seat": stub.TakeSeat, "play": stub.Play}
+    calls = {
+        "open_table": stub.OpenTable,
+        "take_seat": stub.TakeSeat,
+        "play": stub.Play,
+        "leave_match": stub.LeaveMatch,
+    }
 
     async def command(player: int, kind: str, request: Any) -> TableView:
         view: TableView = (await calls[kind](request, metadata=metadata[player])).view
@@ -380,6 +392,9 @@ async def _match(command: Command, stub: Any, metadata: list[Any], counts: _Roun
         start = time.perf_counter()
         view = await command(mover, "play", play)
         counts.count(start, play.ByteSize(), view.ByteSize())
+    if view.on_clock:  # the round has ended: no match stays behind
+        leave = api.LeaveMatchRequest(request_id=str(uuid4()), match_id=match_id)
+        await command(0, "leave_match", leave)
 
 
 def _move(own: TableView | None, *, is_defender: bool) -> Move:

@@ -378,8 +378,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """Feeds.
 
     Cause: the position is not one of this feed: it is of another player, or was changed, or the service was restored to
-    an earlier state. Action: call again without a position, and read what is shown again from the lists.
-    INVALID_ARGUMENT. Detail BadRequest.
+    an earlier state. Detail BadRequest. Action: call again without a position, and load the lists again.
+    INVALID_ARGUMENT.
     """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
@@ -757,7 +757,7 @@ ERROR_REASON_FEED_POSITION_INVALID: ErrorReason.ValueType  # 160
 """Feeds.
 
 Cause: the position is not one of this feed: it is of another player, or was changed, or the service was restored to
-an earlier state. Action: call again without a position, and read what is shown again from the lists.
-INVALID_ARGUMENT. Detail BadRequest.
+an earlier state. Detail BadRequest. Action: call again without a position, and load the lists again.
+INVALID_ARGUMENT.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

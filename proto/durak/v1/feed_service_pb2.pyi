@@ -58,12 +58,12 @@ class WatchPlayerResponse(_message.Message):
     NEWS_FIELD_NUMBER: _builtins.int
     CAUGHT_UP_FIELD_NUMBER: _builtins.int
     position: _builtins.str
-    """Where the feed continues after this message. Keep the newest, and nothing of its content: the format can change."""
+    """Where the feed continues after this message. Keep the newest as it is: the format can change."""
     caught_up: _builtins.bool
     """True in one message: all earlier news have been sent, and each later one is new."""
     @_builtins.property
     def news(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerNews]:
-        """All news of one command of a match, or one piece of news of another kind."""
+        """The news, in order. All news of one command of a match come in the same message."""
 
     def __init__(
         self,
@@ -360,9 +360,7 @@ class MatchOver(_message.Message):
     version: _builtins.int
     """The version of the event."""
     @_builtins.property
-    def result(self) -> _events_pb2.Finished:
-        """The result, without the server seed: WatchMatch and GetMatch have it."""
-
+    def result(self) -> _events_pb2.Finished: ...
     def __init__(
         self,
         *,

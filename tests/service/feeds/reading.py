@@ -27,7 +27,7 @@ MATCH_KINDS = (
 
 
 class Reader:
-    """A device of a player: it reads feeds one after the other and keeps what it has received."""
+    """A device of a player: it reads feeds one after the other and keeps all that it receives."""
 
     def __init__(self, player: Player, position: str = "") -> None:
         self.player = player

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from grpc import aio
@@ -26,10 +26,17 @@ MATCH_KINDS = (
 )
 
 
+class Device(NamedTuple):
+    """A channel and a token."""
+
+    channel: aio.Channel
+    metadata: tuple[tuple[str, str], ...]
+
+
 class Reader:
     """A device of a player: it reads feeds one after the other and keeps all that it receives."""
 
-    def __init__(self, player: Player, position: str = "") -> None:
+    def __init__(self, player: Player | Device, position: str = "") -> None:
         self.player = player
         self.position = position
         self.news: list[api.PlayerNews] = []

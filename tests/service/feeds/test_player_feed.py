@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -10,6 +11,8 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Outcome
 from durak.v1.wallet_service_pb2 import TransferKind
+from service.rpc.failures import Failures
+from service.standings.scorekeeper import Scorekeeper
 from tests.service.feeds.reading import (
     Reader,
     expected_news,
@@ -222,6 +225,22 @@ async def test_coins_reach_the_player_by_number(playing: Playing) -> None:
         TransferKind.TRANSFER_KIND_OPENING,
         TransferKind.TRANSFER_KIND_STAKE,
     ]
+
+
+async def test_a_rating_is_news_when_its_match_is_counted(playing: Playing) -> None:
+    replica, elsewhere = await playing.replica(), await playing.replica()
+    ann, bob = await pair(playing, replica)
+    async with reading(Reader(await playing.player(elsewhere, "ann"))) as feed:
+        match_id = await seated([ann, bob])
+        await play_out([ann, bob], match_id)
+        assert "rating_changed" not in feed.kinds
+        later = datetime.now(UTC) + timedelta(days=1)
+        await Scorekeeper(replica.store, replica.config, Failures()).count(later)
+        await until(lambda: "rating_changed" in feed.kinds)
+    numbers = await replica.store.standings.read_rating("ann")
+    assert numbers is not None
+    [rating] = feed.of_kind("rating_changed")
+    assert (rating.match_id, rating.points) == (match_id, numbers.points)
 
 
 # --- refusals and ends ----------------------------------------------------------------------------

@@ -29,6 +29,8 @@ class Limits:
     """Size of the summary of a lobby row."""
     retry_timeout_seconds: float = 10.0
     """How long an operation is retried while the database is unavailable."""
+    connect_seconds_max: float = 3.0
+    """How long one attempt to connect may take. A server that dies meanwhile never answers it."""
     statement_timeout_seconds: float = 15.0
     """How long one statement may run."""
     close_seconds_max: float = 2.0

@@ -98,7 +98,7 @@ async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Con
             dsn,
             server_settings=_server_settings(limits, for_appends=for_appends),
             target_session_attrs=_wanted_server(dsn),
-            timeout=limits.retry_timeout_seconds,
+            timeout=limits.connect_seconds_max,
             command_timeout=limits.statement_timeout_seconds + CLIENT_TIMEOUT_MARGIN_SECONDS,
         )
     except asyncpg.ClientConfigurationError as error:

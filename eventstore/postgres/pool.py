@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from eventstore.postgres.connect import Connection, PooledConnection
 
 Result = TypeVar("Result")
+RELEASE_SECONDS_MAX = 2.0
+"""How long a connection that is given back may take to end its statement."""
 
 
 class Pool:
@@ -64,28 +66,43 @@ class Pool:
         """Run a check on a connection, without retries. Its exceptions are passed on."""
 
         async def attempt() -> None:
-            async with self._pool.acquire() as connection:
+            async with self.acquire() as connection:
                 await work(connection)
 
         await self._retry(attempt, 0.0)
 
     async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
         """Return all rows of a query."""
-        return await self._retry(lambda: self._pool.fetch(query, *arguments))
+
+        async def attempt() -> list[asyncpg.Record]:
+            async with self.acquire() as connection:
+                return await connection.fetch(query, *arguments)
+
+        return await self._retry(attempt)
 
     async def fetch_first(self, query: str, *arguments: object) -> asyncpg.Record | None:
         """Return the first row of a query, or None if there is no row."""
-        return await self._retry(lambda: self._pool.fetchrow(query, *arguments))
+
+        async def attempt() -> asyncpg.Record | None:
+            async with self.acquire() as connection:
+                return await connection.fetchrow(query, *arguments)
+
+        return await self._retry(attempt)
 
     async def execute(self, statement: str, *arguments: object) -> str:
         """Run a statement and return its command tag, for example `UPDATE 1`."""
-        return await self._retry(lambda: self._pool.execute(statement, *arguments))
+
+        async def attempt() -> str:
+            async with self.acquire() as connection:
+                return await connection.execute(statement, *arguments)
+
+        return await self._retry(attempt)
 
     async def transact(self, work: Callable[[PooledConnection], Awaitable[Result]]) -> Result:
         """Run `work` in a transaction and return its result."""
 
         async def attempt() -> Result:
-            async with self._pool.acquire() as connection, connection.transaction():
+            async with self.acquire() as connection, connection.transaction():
                 return await work(connection)
 
         return await self._retry(attempt)
@@ -95,7 +112,7 @@ class Pool:
 
         async def attempt() -> Result:
             async with (
-                self._pool.acquire() as connection,
+                self.acquire() as connection,
                 connection.transaction(isolation="repeatable_read", readonly=True),
             ):
                 return await work(connection)
@@ -116,7 +133,7 @@ class Pool:
         function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
 
         async def attempt() -> Result | None:
-            async with self._pool.acquire() as connection, connection.transaction():
+            async with self.acquire() as connection, connection.transaction():
                 is_locked = await connection.fetchval(f"SELECT {function}($1)", lock)
                 if not (is_locked or wait):
                     return None
@@ -126,25 +143,27 @@ class Pool:
 
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[PooledConnection]:
-        """Give one connection, without retries. Errors of asyncpg are passed on."""
-        async with self._pool.acquire(timeout=self._limits.retry_timeout_seconds) as connection:
+        """Give one connection, without retries. Errors of asyncpg are passed on.
+
+        If it turns out to be useless, so are the others, and all are dropped: they lead to a server
+        that takes no writes, or their answers are lost on the way. New ones look for a primary
+        again.
+        """
+        connection = await self._pool.acquire(timeout=self._limits.retry_timeout_seconds)
+        try:
+            yield connection
+        except (asyncpg.ReadOnlySQLTransactionError, StoreMisconfigured, TimeoutError):
+            await self._pool.expire_connections()
+            raise
+        finally:
             try:
-                yield connection
-            except asyncpg.ReadOnlySQLTransactionError:
+                # A statement that was cut off is cancelled now, and has to say so.
+                await self._pool.release(connection, timeout=RELEASE_SECONDS_MAX)
+            except TimeoutError:
                 await self._pool.expire_connections()
-                raise
 
     async def _retry(
         self, attempt: Callable[[], Awaitable[Result]], timeout_seconds: float | None = None
     ) -> Result:
-        async def attempt_on_primary() -> Result:
-            try:
-                return await attempt()
-            except (asyncpg.ReadOnlySQLTransactionError, StoreMisconfigured):
-                # These connections lead to a server that takes no writes. New ones look for a
-                # primary again.
-                await self._pool.expire_connections()
-                raise
-
         limit = self._limits.retry_timeout_seconds if timeout_seconds is None else timeout_seconds
-        return await retry(limit, attempt_on_primary)
+        return await retry(limit, attempt)

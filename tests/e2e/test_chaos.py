@@ -1,8 +1,13 @@
 """Two replicas under faults of many kinds: nothing is lost, doubled or stuck, no coin is missing.
 
-The clients are those of `test_nothing_lost`: they repeat each request until it is answered, and
-resume their watches. Each call goes to any replica. In the end the log has each acknowledged
-command once, each watch has seen the whole log, and every match has ended.
+The clients repeat each request until it is answered, and resume their watches. Each call goes to
+any replica. They play at tables with stakes, by sessions, at tricky tables with cheats and
+challenges, and with secrets that are sometimes not revealed. In the end the log has each
+acknowledged command once, each watch has seen the whole log, every match has ended, and the audit
+finds nothing.
+
+A bare CANCELLED, without details, is accepted as a lost connection, and counted: gRPC answers so
+when a call arrives while the port of a replica closes, before the service sees the call.
 
 `DURAK_TEST_CHAOS_FAULTS` is the number of faults, `DURAK_TEST_CHAOS_SEED` the seed of their order.
 """
@@ -14,16 +19,25 @@ import os
 import random
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any, cast
+from uuid import UUID, uuid4
 
 import asyncpg
 import grpc
 import pytest
+from google.rpc import error_details_pb2
 from grpc import aio
 
+from domain.match.deal import secret_hash
+from durak.v1 import match_service_pb2 as api
+from durak.v1.match_service_pb2_grpc import MatchServiceStub
+from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
+from durak.v1.table_pb2 import ChallengeMove, DefendMove, Move, Phase, TableView
 from eventstore import EmbeddedPostgres
 from service.rpc.status import STATUS_KEY
 from tests.conftest import execute
@@ -31,17 +45,66 @@ from tests.e2e import test_nothing_lost as calm
 from tests.e2e.test_nothing_lost import Load, Service, check
 from tests.e2e.test_shutdown import signal_all
 from tests.service.frame import answer_of
+from tests.service.playing import easy_move
 from tests.service.wire import Wire, wire_to_database
 
 FAULTS = int(os.environ.get("DURAK_TEST_CHAOS_FAULTS", "5"))
 SEED = int(os.environ.get("DURAK_TEST_CHAOS_SEED", "1"))
 COMMANDS_BETWEEN_FAULTS = 60
 ROUND_ROBIN = '{"loadBalancingConfig": [{"round_robin": {}}]}'
-SETTINGS = {"DURAK_DRAIN_SECONDS_MAX": "3", "DURAK_HEADS_INTERVAL_SECONDS": "0.5"}
+SETTINGS = {
+    "DURAK_DRAIN_SECONDS_MAX": "3",
+    "DURAK_HEADS_INTERVAL_SECONDS": "0.5",
+    "DURAK_REVEAL_LIMIT_SECONDS": "2",
+    "DURAK_STANDINGS_INTERVAL_SECONDS": "0.2",
+    "DURAK_STANDINGS_SETTLE_SECONDS": "0.5",
+}
+STAKED, BY_SESSION, TRICKY, SECRET = range(4)
+"""The kinds of tables: every fourth table is of each kind."""
+STAKED_PLAYERS = 2 * (calm.TABLES // 4)
+GAMES = [
+    Settings(
+        deck=Deck.DECK_24,
+        seats=2,
+        throw_in=ThrowIn.THROW_IN_ALL,
+        transfer=kind in (STAKED, TRICKY),
+        stake_coins=int(kind == STAKED),
+        tricky=kind == TRICKY,
+    )
+    for kind in range(4)
+]
+CLOCK_JUMP_S = 3_600
+# As `durak serve`, with a clock that a test can put forward.
+SERVE = """
+import asyncio, sys
+from pathlib import Path
+from service.config import Config
+from service.lifecycle import relax_collector, stop_requested
+from service.rpc.logs import configure_logging
+from service.server import running
+from service.times import system_now_us
+
+config = Config()
+jump = Path(sys.argv[1])
+
+def own_us():
+    return system_now_us() + (CLOCK_JUMP_S * 1_000_000 if jump.exists() else 0)
+
+async def main():
+    stop = stop_requested()
+    relax_collector()
+    async with running(config, own_us) as server:
+        print(server.address, flush=True)
+        await stop.wait()
+
+configure_logging(config)
+asyncio.run(main())
+""".replace("CLOCK_JUMP_S", str(CLOCK_JUMP_S))
 RETRIABLE = {
     grpc.StatusCode.UNAVAILABLE: {"DRAINING", "OVERLOADED", "STORE_UNAVAILABLE"},
     grpc.StatusCode.ABORTED: {"CONTENTION"},
 }
+TOO_LATE = {"MATCH_NOT_IN_PLAY", "MATCH_NOT_REVEALING"}
 
 
 class Replica(Service):
@@ -51,6 +114,128 @@ class Replica(Service):
         super().__init__(dsn, folder, **SETTINGS)
         self.wire = wire
         self.log = folder / f"{name}.log"
+        self.jump = folder / f"{name}.jump"
+        self.program = (SERVE, str(self.jump))
+
+
+class Session:
+    """A session of one player that is opened again after each loss."""
+
+    def __init__(self, stub: Any, metadata: tuple[tuple[str, str], ...]) -> None:
+        self._stub = stub
+        self._metadata = metadata
+        self._stream: Any = None
+
+    async def play(self, request: api.PlayRequest) -> TableView:
+        """Send a move until it is answered. Return the view."""
+        while True:
+            if self._stream is None or self._stream.done():
+                self._stream = self._stub.PlaySession(metadata=self._metadata, wait_for_ready=True)
+            try:
+                await self._stream.write(api.PlaySessionRequest(play=request))
+                answer = await self._stream.read()
+            except aio.AioRpcError as error:
+                # A write to a stream that has just ended is INTERNAL, made by the client itself.
+                if "execute_batch" not in (error.debug_error_string() or ""):
+                    await wait_as_advised(error)
+                continue
+            except asyncio.InvalidStateError:  # it ended before the request was written
+                continue
+            if answer is aio.EOF:
+                continue
+            assert answer.request_id == request.request_id
+            if answer.HasField("view"):
+                return cast("TableView", answer.view)
+            details = error_details_pb2.ErrorInfo()
+            assert answer.error.details[0].Unpack(details)
+            assert details.reason in set.union(*RETRIABLE.values()), answer.error
+
+
+class ChaosLoad(Load):
+    """Players at tables of all kinds."""
+
+    def __init__(self, server: Service, channel: aio.Channel, chance: random.Random) -> None:
+        self._chance = chance
+        self._matches = 0
+        self.longest_s = 0.0
+        """The longest time from the first try of a command to its answer."""
+        self.reveals_missing = 0
+        super().__init__(server, channel)
+
+    async def _play_match(self, table: int) -> None:
+        kind = table % 4
+        self._matches += 1
+        number = self._matches
+        # Who does not reveal is barred after a few times, so each match has new players.
+        suffix = f"{table}.{number}" if kind == SECRET else str(table)
+        players = [f"ann{suffix}", f"bob{suffix}"]
+        opened = await self._command(players[0], "OpenTable", settings=GAMES[kind])
+        match_id = opened.match_id
+        watching = asyncio.create_task(self._watch(f"eve{table}", match_id))
+        sessions = {one: Session(self._stub, self._server.metadata(one)) for one in players}
+        secrets = [self._chance.randbytes(32) if kind == SECRET else b"" for _ in players]
+        try:
+            for seat, (player, secret) in enumerate(zip(players, secrets, strict=True)):
+                promise = secret and secret_hash(UUID(match_id).bytes, player, secret)
+                await self._command(
+                    player, "TakeSeat", match_id=match_id, seat=seat, client_seed_hash=promise
+                )
+            if kind == SECRET:
+                await self._reveal(players, secrets, match_id, whole=number % 3 > 0)
+            view = await self._get(players[0], match_id)
+            while view.phase == Phase.PHASE_PLAYING:
+                player = players[view.on_clock[0]]
+                view = await self._get(player, match_id)
+                move = self._move(view) if kind == TRICKY else easy_move(view)
+                fields = {"match_id": match_id, "move": move, "expected_version": view.version}
+                if kind == BY_SESSION:
+                    view = await self._play_in(sessions[player], player, fields)
+                else:
+                    view = await self._command(player, "Play", **fields)
+            await watching
+        finally:
+            watching.cancel()
+
+    async def _reveal(
+        self, players: list[str], secrets: list[bytes], match_id: str, *, whole: bool
+    ) -> None:
+        """Reveal the secrets. If not `whole`, the last one is missing and the match is over."""
+        count = len(players) - (not whole)
+        for player, secret in list(zip(players, secrets, strict=True))[:count]:
+            view = await self._get(player, match_id)
+            if view.phase != Phase.PHASE_REVEALING:
+                return  # a fault lasted for longer than the time to reveal
+            try:
+                await self._command(player, "RevealSeed", match_id=match_id, secret=secret)
+            except TooLateError:
+                return
+        self.reveals_missing += not whole
+
+    def _move(self, view: TableView) -> Move:
+        """Return a legal move, or sometimes a cheat or a challenge."""
+        challenges = view.moves.challenge
+        if challenges and self._chance.random() < 0.1:
+            return Move(challenge=ChallengeMove(play_version=self._chance.choice(challenges)))
+        unbeaten = [one.attack_card for one in view.table if not one.HasField("defence")]
+        is_defender = view.your_seat == view.defender and not view.taking
+        if is_defender and unbeaten and self._chance.random() < 0.2:
+            card = self._chance.choice(view.hand)
+            return Move(defend=DefendMove(attack_card=unbeaten[0], card=card))
+        return easy_move(view)
+
+    async def _play_in(self, session: Session, player: str, fields: dict[str, Any]) -> TableView:
+        request_id = uuid4()
+        started = time.monotonic()
+        view = await session.play(api.PlayRequest(request_id=str(request_id), **fields))
+        self.longest_s = max(self.longest_s, time.monotonic() - started)
+        await self._acknowledge(request_id.bytes, player, view)
+        return view
+
+    async def _call(self, who: str, method: str, request: Any) -> TableView:
+        started = time.monotonic()
+        view = await super()._call(who, method, request)
+        self.longest_s = max(self.longest_s, time.monotonic() - started)
+        return view
 
 
 class Chaos:
@@ -72,6 +257,10 @@ class Chaos:
             self.kill_postgres,
             self.freeze_postgres,
             self.make_the_database_read_only,
+            self.silence_the_database,
+            self.put_the_clock_forward,
+            self.damage_the_row_of_a_match,
+            self.leave_a_watch_unread,
         ]
         self._next: list[Callable[[Replica], Awaitable[None]]] = []
 
@@ -80,6 +269,7 @@ class Chaos:
         if not self._next:
             self._next = self._chance.sample(self._faults, len(self._faults))
         fault = self._next.pop()
+        sys.stdout.write(f"{time.monotonic():.1f} {fault.__name__}\n")
         await fault(self._chance.choice(self._replicas))
         self.done[fault.__name__] += 1
 
@@ -142,11 +332,49 @@ class Chaos:
         await owner.execute(others)
         await owner.close()
 
+    async def silence_the_database(self, replica: Replica) -> None:
+        """A firewall forgets all connections of a replica to its database."""
+        replica.wire.silence()
+
+    async def put_the_clock_forward(self, replica: Replica) -> None:
+        replica.jump.touch()
+        await self._for_a_while()
+        replica.jump.unlink()
+
+    async def damage_the_row_of_a_match(self, _: Replica) -> None:
+        """The row of a match in lists and standings holds a byte that is no message."""
+        owner = await asyncpg.connect(self._postgres.owner_dsn())
+        stored = await owner.fetchrow("SELECT match_id, summary FROM matches ORDER BY random()")
+        assert stored is not None
+        change = "UPDATE matches SET summary = $2 WHERE match_id = $1 AND summary = $3"
+        match_id, good = stored
+        bad = b"\xff" + good
+        await owner.execute(change, match_id, bad, good)
+        await self._for_a_while()
+        await owner.execute(change, match_id, good, bad)
+        await owner.close()
+
+    async def leave_a_watch_unread(self, replica: Replica) -> None:
+        async with aio.insecure_channel(replica.address) as channel:
+            stub: Any = MatchServiceStub(channel)
+            metadata = replica.metadata("lazy")
+            asked = api.ListMatchesRequest(page_size=100)
+            listed = await stub.ListMatches(asked, metadata=metadata, wait_for_ready=True)
+            for one in listed.matches[:10]:
+                stub.WatchMatch(api.WatchMatchRequest(match_id=one.match_id), metadata=metadata)
+            await self._for_a_while()
+
+
+class TooLateError(Exception):
+    """The match was over when the command arrived."""
+
 
 async def wait_as_advised(error: aio.AioRpcError) -> None:
     """Check that a client may meet this error, and wait before the retry as it says."""
     keys = {key for key, _ in error.trailing_metadata() or ()}
     if STATUS_KEY in keys:
+        if answer_of(error).reason in TOO_LATE:
+            raise TooLateError
         assert answer_of(error).reason in RETRIABLE.get(error.code(), set()), error
     else:  # the connection was lost, or gRPC cancelled a call that came while the port closed
         lost = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
@@ -180,7 +408,7 @@ async def test_two_replicas_under_faults_lose_and_double_nothing(
         channel = await stack.enter_async_context(
             aio.insecure_channel(f"ipv4:{addresses}", options=options)
         )
-        load = Load(replicas[0], channel)
+        load = ChaosLoad(replicas[0], channel, random.Random(SEED))
         stack.push_async_callback(load.close)
         chaos = Chaos(random.Random(SEED), replicas, own_postgres)
         for _ in range(FAULTS):
@@ -188,9 +416,12 @@ async def test_two_replicas_under_faults_lose_and_double_nothing(
             await chaos.strike()
         await load.acknowledges(COMMANDS_BETWEEN_FAULTS)
         await load.finish()
-        await check(load, dsn)
+        await check(load, dsn, players=STAKED_PLAYERS)
         assert chaos.done.total() == FAULTS
-        figures = f"{len(load.acknowledged)} commands, {load.retries} retries"
+        figures = (
+            f"{len(load.acknowledged)} commands, {load.retries} retries, {load.resumed} resumes, "
+            f"{load.reveals_missing} reveals missing, longest answer {load.longest_s:.1f} s"
+        )
         sys.stdout.write(f"{figures}, faults: {dict(chaos.done)}\n")
     for replica in replicas:
         log = replica.log.read_text()

@@ -48,7 +48,7 @@ SETTINGS = [
 ]
 PLAYERS_EVENTS = {
     *("table_opened", "seat_taken", "attacked", "defended"),
-    *("transferred", "passed", "take_declared"),
+    *("transferred", "passed", "take_declared", "challenged", "seed_revealed"),
 }
 """Every command of these clients causes exactly one of these events, and its consequences."""
 
@@ -70,6 +70,7 @@ class Service:
         self.log = folder / "service.log"
         self.key = DevelopmentKey.in_folder(folder)
         self.address = ""
+        self.program: tuple[str, ...] = (SERVE,)
         self._process: asyncio.subprocess.Process | None = None
         self._settings = {
             "DURAK_DATABASE_URL": dsn,
@@ -89,7 +90,7 @@ class Service:
     async def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", SERVE),
+                *(sys.executable, "-c", *self.program),
                 env={**os.environ, **self._settings},
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
@@ -212,10 +213,13 @@ class Load:
         request_id = uuid4()
         request = getattr(api, f"{method}Request")(request_id=str(request_id), **fields)
         view = await self._call(who, method, request)
-        self.acknowledged[request_id.bytes] = (who, view.match_id, view.version)
+        await self._acknowledge(request_id.bytes, who, view)
+        return view
+
+    async def _acknowledge(self, request_id: bytes, who: str, view: TableView) -> None:
+        self.acknowledged[request_id] = (who, view.match_id, view.version)
         async with self._more:
             self._more.notify_all()
-        return view
 
     async def _get(self, who: str, match_id: str) -> TableView:
         return await self._call(who, "GetMatch", api.GetMatchRequest(match_id=match_id))
@@ -264,8 +268,11 @@ async def loaded(server: Service) -> AsyncIterator[Load]:
             await load.close()
 
 
-async def check(load: Load, dsn: str) -> None:
-    """Check that log and ledger hold each acknowledged and watched command once, and no more."""
+async def check(load: Load, dsn: str, *, players: int = TABLES) -> None:
+    """Check that log and ledger hold each acknowledged and watched command once, and no more.
+
+    `players` have sat at tables with stakes, and so have opened an account.
+    """
     found: dict[bytes, tuple[str, str, int]] = {}
     matches = set()
     async with await EventStore.open(dsn) as store:
@@ -280,7 +287,7 @@ async def check(load: Load, dsn: str) -> None:
             await check_coins(store, stream_id, fold(records))
         coins = await store.ledger.check()
         assert coins.holds
-        assert (coins.issued, coins.escrow) == (TABLES * Config().opening_balance_coins, 0)
+        assert (coins.issued, coins.escrow) == (players * Config().opening_balance_coins, 0)
     assert matches == set(load.watched)
     assert found == load.acknowledged
 
@@ -313,9 +320,15 @@ async def check_coins(store: EventStore, stream_id: UUID, match: Match) -> None:
 
 
 def commands_of(records: list[Record]) -> list[tuple[bytes, list[Record]]]:
-    """Group the records by request id. Check that each group is one command of one player."""
+    """Group the records by request id. Check that each group is one command of one player.
+
+    A deal that a seat prevented is cancelled by the server (R3.6).
+    """
     commands: dict[bytes, list[Record]] = {}
     for one in records:
+        if one.event.finished.prevented_by:
+            assert one.actor_kind == ActorKind.ACTOR_KIND_CLOCK
+            continue
         assert one.actor_kind == ActorKind.ACTOR_KIND_PLAYER
         commands.setdefault(one.request_id, []).append(one)
     for command in commands.values():

@@ -11,6 +11,7 @@ import pytest
 from eventstore import EventStore, Limits
 from eventstore.ledger.books import CoinMove, TakeStake
 from eventstore.postgres.connect import connect, network_socket
+from eventstore.postgres.pool import RELEASE_SECONDS_MAX
 from tests.conftest import Database
 from tests.eventstore.support import Writer
 from tests.service.wire import wire_to_database
@@ -37,6 +38,24 @@ async def test_O13_the_first_command_after_a_firewall_dropped_idle_connections_i
             await store.append(writer.command(b"second"), coins)
             assert len(await store.read(writer.stream_id)) == 2
             assert time.monotonic() - before < 2
+    finally:
+        await wire.close()
+
+
+async def test_connections_whose_answers_are_lost_do_not_fill_the_pool(database: Database) -> None:
+    """Their statements never end, not even when they are cancelled."""
+    wire, dsn = await wire_to_database(database.app_dsn)
+    limits = Limits(read_connections_max=2, retry_timeout_seconds=30)
+    try:
+        async with await EventStore.open(dsn, limits) as store:
+            for _ in range(2):
+                await asyncio.gather(*(store.read_time() for _ in range(4)))
+                wire.silence()
+                reads = [asyncio.wait_for(store.read_time(), 0.2) for _ in range(2)]
+                cut_off = await asyncio.gather(*reads, return_exceptions=True)
+                assert [type(one) for one in cut_off] == [TimeoutError, TimeoutError]
+                async with asyncio.timeout(3 * RELEASE_SECONDS_MAX):
+                    await store.read_time()
     finally:
         await wire.close()
 

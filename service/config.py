@@ -196,6 +196,11 @@ class Config(BaseSettings):
     SLOW_WATCHER."""
     watch_page_events: Count = 500
     """Number of events that a watch reads from the log per query while it catches up."""
+    lobby_matches_max: Count = 500
+    """Maximum number of open tables, and of running matches, that lobby watches show: the newest
+    ones."""
+    lobby_interval_seconds: Seconds = 0.5
+    """Minimum time between two reads of the lobby, which all lobby watches of a replica share."""
     session_requests_max: Count = 64
     """Maximum number of unanswered requests of a session. The service reads no more until it has
     answered some."""

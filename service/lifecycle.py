@@ -67,6 +67,7 @@ async def matches_running(
             supervisor.background(following.compare_heads, "heads"),
             supervisor.background(clock.run, "clock"),
             supervisor.background(feeds.run, "feeds"),
+            supervisor.background(feeds.board.run, "lobby"),
         ):
             yield
     finally:

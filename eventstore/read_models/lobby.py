@@ -47,6 +47,15 @@ WHERE p.player = $4 AND (p.opened_at, match_id) < ($1, $2)
 ORDER BY p.opened_at DESC, match_id DESC LIMIT $3
 """
 
+_NEWEST = """
+SELECT match_id, version FROM matches WHERE status = $1
+ORDER BY opened_at DESC, match_id DESC LIMIT $2
+"""
+_ROWS = """
+SELECT match_id, status, opened_at, version, summary, opened_by FROM matches
+WHERE match_id = ANY ($1::uuid[])
+"""
+
 COUNT_OPENED = """
 SELECT count(*) FROM (
     SELECT FROM matches
@@ -131,6 +140,15 @@ class Lobby:
         else:
             rows = await self._pool.fetch(_ALL, *page)
         return [ListedMatch(*row) for row in rows]
+
+    async def read_newest(self, status: int, *, limit: int) -> dict[UUID, int]:
+        """Return the newest matches of a status, newest first, with the versions of their rows."""
+        rows = await self._pool.fetch(_NEWEST, status, limit)
+        return {row["match_id"]: row["version"] for row in rows}
+
+    async def read_rows(self, match_ids: Collection[UUID]) -> list[ListedMatch]:
+        """Return the rows of these matches, in any order."""
+        return [ListedMatch(*row) for row in await self._pool.fetch(_ROWS, list(match_ids))]
 
     async def count_opened(self, opened_by: str, *, status: int, limit: int) -> int:
         """Return how many matches of a status a player has opened, at most `limit`.

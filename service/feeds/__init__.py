@@ -1,1 +1,1 @@
-"""FeedService: what concerns a player, on a stream that can be resumed."""
+"""FeedService: what concerns a player, and the open tables, on streams."""

@@ -17,6 +17,7 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1.errors_pb2 import ErrorReason
 from durak.v1.feed_service_pb2 import PlayerNews
 from eventstore.read_models.news import NewsHead, news_stream
+from service.feeds.board import Board
 from service.feeds.news import Moment, moment_of, news_of
 from service.matches.changes import Change
 from service.matches.live_matches import LiveMatches
@@ -63,6 +64,8 @@ class Feeds:
     def __init__(self, matches: LiveMatches) -> None:
         """Listen to all changes, hints and changed logs of these matches."""
         self.matches = matches
+        self.board = Board(matches.context)
+        """The list of tables that all lobby watches share."""
         context = matches.context
         self._store = context.store
         self._interval_seconds = context.config.heads_interval_seconds

@@ -119,7 +119,7 @@ async def list_matches(
             if turns.is_over(row.opened_by):
                 continue
             summary = _read_summary(row, set_aside)
-            if summary is not None and _may_find(summary, caller_id):
+            if summary is not None and may_find(summary, caller_id):
                 matches.append(summary)
                 turns.count(row.opened_by)
             if len(matches) == size:
@@ -164,7 +164,7 @@ def _read_summary(row: ListedMatch, set_aside: SetAside[UUID]) -> api.MatchSumma
     return summary
 
 
-def _may_find(summary: api.MatchSummary, caller_id: str) -> bool:
+def may_find(summary: api.MatchSummary, caller_id: str) -> bool:
     """Return whether a match is listed for a caller: always, unless it is private."""
     if not summary.is_private or caller_id == summary.owner_id:
         return True

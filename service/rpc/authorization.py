@@ -54,6 +54,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "/durak.v1.DisputeService/OpenDispute": _PLAY,
     "/durak.v1.DisputeService/RuleOnDispute": _AUDIT,
     "/durak.v1.DisputeService/DecideCorrection": _OPERATE,
+    "/durak.v1.FeedService/WatchLobby": _READ,
     "/durak.v1.FeedService/WatchPlayer": _PLAY,
     "/durak.v1.MatchService/OpenTable": _PLAY,
     "/durak.v1.MatchService/TakeSeat": _PLAY,

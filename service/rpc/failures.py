@@ -22,6 +22,7 @@ Work = Literal[
     "heads",
     "hints",
     "lists",
+    "lobby",
     "postgres",
     "processes",
     "readiness",

@@ -26,11 +26,12 @@ from durak.v1 import dispute_service_pb2 as durak_dot_v1_dot_dispute__service__p
 from durak.v1 import events_pb2 as durak_dot_v1_dot_events__pb2
 from durak.v1 import match_service_pb2 as durak_dot_v1_dot_match__service__pb2
 from durak.v1 import settings_pb2 as durak_dot_v1_dot_settings__pb2
+from durak.v1 import table_pb2 as durak_dot_v1_dot_table__pb2
 from durak.v1 import wallet_service_pb2 as durak_dot_v1_dot_wallet__service__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x64urak/v1/feed_service.proto\x12\x08\x64urak.v1\x1a\x1e\x64urak/v1/dispute_service.proto\x1a\x15\x64urak/v1/events.proto\x1a\x1c\x64urak/v1/match_service.proto\x1a\x17\x64urak/v1/settings.proto\x1a\x1d\x64urak/v1/wallet_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\",\n\x12WatchPlayerRequest\x12\x16\n\x0e\x61\x66ter_position\x18\x01 \x01(\t\"^\n\x13WatchPlayerResponse\x12\x10\n\x08position\x18\x01 \x01(\t\x12\"\n\x04news\x18\x02 \x03(\x0b\x32\x14.durak.v1.PlayerNews\x12\x11\n\tcaught_up\x18\x03 \x01(\x08\"\x8e\x04\n\nPlayerNews\x12.\n\nevent_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\tyour_turn\x18\x02 \x01(\x0b\x32\x12.durak.v1.YourTurnH\x00\x12,\n\ninvitation\x18\x03 \x01(\x0b\x32\x16.durak.v1.MatchSummaryH\x00\x12\x33\n\x0frematch_offered\x18\x04 \x01(\x0b\x32\x18.durak.v1.RematchOfferedH\x00\x12.\n\nseat_taken\x18\x05 \x01(\x0b\x32\x18.durak.v1.TableSeatTakenH\x00\x12\x32\n\x0cseat_vacated\x18\x06 \x01(\x0b\x32\x1a.durak.v1.TableSeatVacatedH\x00\x12%\n\x05\x64\x65\x61lt\x18\x07 \x01(\x0b\x32\x14.durak.v1.TableDealtH\x00\x12)\n\nmatch_over\x18\x08 \x01(\x0b\x32\x13.durak.v1.MatchOverH\x00\x12(\n\x07\x64ispute\x18\t \x01(\x0b\x32\x15.durak.v1.DisputeNewsH\x00\x12)\n\x0b\x63oins_moved\x18\n \x01(\x0b\x32\x12.durak.v1.TransferH\x00\x12\x31\n\x0erating_changed\x18\x0b \x01(\x0b\x32\x17.durak.v1.RatingChangedH\x00\x42\x06\n\x04kind\"`\n\x08YourTurn\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12\x31\n\rdeadline_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"U\n\x0eRematchOffered\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x12\n\nrematch_of\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\x05\x12\x0f\n\x07version\x18\x04 \x01(\x05\"\xa5\x01\n\x0eTableSeatTaken\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x11\n\tplayer_id\x18\x03 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x04 \x01(\t\x12%\n\tbot_level\x18\x05 \x01(\x0e\x32\x12.durak.v1.BotLevel\x12\x0f\n\x07version\x18\x06 \x01(\x05\x12\x12\n\nis_rematch\x18\x07 \x01(\x08\"g\n\x10TableSeatVacated\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x11\n\tplayer_id\x18\x03 \x01(\t\x12\x0f\n\x07removed\x18\x04 \x01(\x08\x12\x0f\n\x07version\x18\x05 \x01(\x05\"K\n\nTableDealt\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07version\x18\x03 \x01(\x05\x42\x07\n\x05_seat\"n\n\tMatchOver\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\"\n\x06result\x18\x02 \x01(\x0b\x32\x12.durak.v1.Finished\x12\x11\n\x04seat\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07version\x18\x04 \x01(\x05\x42\x07\n\x05_seat\"m\n\x0b\x44isputeNews\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\'\n\x06status\x18\x03 \x01(\x0e\x32\x17.durak.v1.DisputeStatus\x12\x0f\n\x07version\x18\x04 \x01(\x05\"1\n\rRatingChanged\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0e\n\x06points\x18\x02 \x01(\x05\x32[\n\x0b\x46\x65\x65\x64Service\x12L\n\x0bWatchPlayer\x12\x1c.durak.v1.WatchPlayerRequest\x1a\x1d.durak.v1.WatchPlayerResponse0\x01\x42]\n\x08\x64urak.v1B\x10\x46\x65\x65\x64ServiceProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1b\x64urak/v1/feed_service.proto\x12\x08\x64urak.v1\x1a\x1e\x64urak/v1/dispute_service.proto\x1a\x15\x64urak/v1/events.proto\x1a\x1c\x64urak/v1/match_service.proto\x1a\x17\x64urak/v1/settings.proto\x1a\x14\x64urak/v1/table.proto\x1a\x1d\x64urak/v1/wallet_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"Z\n\x11WatchLobbyRequest\x12\x1e\n\x05phase\x18\x01 \x01(\x0e\x32\x0f.durak.v1.Phase\x12%\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x15.durak.v1.LobbyFilter\"\x9f\x02\n\x0bLobbyFilter\x12\x1c\n\x04\x64\x65\x63k\x18\x01 \x01(\x0e\x32\x0e.durak.v1.Deck\x12\r\n\x05seats\x18\x02 \x01(\x05\x12#\n\x08throw_in\x18\x03 \x01(\x0e\x32\x11.durak.v1.ThrowIn\x12\x15\n\x08transfer\x18\x04 \x01(\x08H\x00\x88\x01\x01\x12\x13\n\x06tricky\x18\x05 \x01(\x08H\x01\x88\x01\x01\x12\x1c\n\x0fstake_coins_min\x18\x06 \x01(\x03H\x02\x88\x01\x01\x12\x1c\n\x0fstake_coins_max\x18\x07 \x01(\x03H\x03\x88\x01\x01\x12\x16\n\x0e\x66ree_seats_min\x18\x08 \x01(\x05\x42\x0b\n\t_transferB\t\n\x07_trickyB\x12\n\x10_stake_coins_minB\x12\n\x10_stake_coins_max\"\x92\x01\n\x12WatchLobbyResponse\x12%\n\x05\x61\x64\x64\x65\x64\x18\x01 \x03(\x0b\x32\x16.durak.v1.MatchSummary\x12\'\n\x07\x63hanged\x18\x02 \x03(\x0b\x32\x16.durak.v1.MatchSummary\x12\x19\n\x11removed_match_ids\x18\x03 \x03(\t\x12\x11\n\tcaught_up\x18\x04 \x01(\x08\",\n\x12WatchPlayerRequest\x12\x16\n\x0e\x61\x66ter_position\x18\x01 \x01(\t\"^\n\x13WatchPlayerResponse\x12\x10\n\x08position\x18\x01 \x01(\t\x12\"\n\x04news\x18\x02 \x03(\x0b\x32\x14.durak.v1.PlayerNews\x12\x11\n\tcaught_up\x18\x03 \x01(\x08\"\x8e\x04\n\nPlayerNews\x12.\n\nevent_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\tyour_turn\x18\x02 \x01(\x0b\x32\x12.durak.v1.YourTurnH\x00\x12,\n\ninvitation\x18\x03 \x01(\x0b\x32\x16.durak.v1.MatchSummaryH\x00\x12\x33\n\x0frematch_offered\x18\x04 \x01(\x0b\x32\x18.durak.v1.RematchOfferedH\x00\x12.\n\nseat_taken\x18\x05 \x01(\x0b\x32\x18.durak.v1.TableSeatTakenH\x00\x12\x32\n\x0cseat_vacated\x18\x06 \x01(\x0b\x32\x1a.durak.v1.TableSeatVacatedH\x00\x12%\n\x05\x64\x65\x61lt\x18\x07 \x01(\x0b\x32\x14.durak.v1.TableDealtH\x00\x12)\n\nmatch_over\x18\x08 \x01(\x0b\x32\x13.durak.v1.MatchOverH\x00\x12(\n\x07\x64ispute\x18\t \x01(\x0b\x32\x15.durak.v1.DisputeNewsH\x00\x12)\n\x0b\x63oins_moved\x18\n \x01(\x0b\x32\x12.durak.v1.TransferH\x00\x12\x31\n\x0erating_changed\x18\x0b \x01(\x0b\x32\x17.durak.v1.RatingChangedH\x00\x42\x06\n\x04kind\"`\n\x08YourTurn\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12\x31\n\rdeadline_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"U\n\x0eRematchOffered\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x12\n\nrematch_of\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\x05\x12\x0f\n\x07version\x18\x04 \x01(\x05\"\xa5\x01\n\x0eTableSeatTaken\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x11\n\tplayer_id\x18\x03 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x04 \x01(\t\x12%\n\tbot_level\x18\x05 \x01(\x0e\x32\x12.durak.v1.BotLevel\x12\x0f\n\x07version\x18\x06 \x01(\x05\x12\x12\n\nis_rematch\x18\x07 \x01(\x08\"g\n\x10TableSeatVacated\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x11\n\tplayer_id\x18\x03 \x01(\t\x12\x0f\n\x07removed\x18\x04 \x01(\x08\x12\x0f\n\x07version\x18\x05 \x01(\x05\"K\n\nTableDealt\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07version\x18\x03 \x01(\x05\x42\x07\n\x05_seat\"n\n\tMatchOver\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\"\n\x06result\x18\x02 \x01(\x0b\x32\x12.durak.v1.Finished\x12\x11\n\x04seat\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07version\x18\x04 \x01(\x05\x42\x07\n\x05_seat\"m\n\x0b\x44isputeNews\x12\x12\n\ndispute_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\'\n\x06status\x18\x03 \x01(\x0e\x32\x17.durak.v1.DisputeStatus\x12\x0f\n\x07version\x18\x04 \x01(\x05\"1\n\rRatingChanged\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0e\n\x06points\x18\x02 \x01(\x05\x32\xa6\x01\n\x0b\x46\x65\x65\x64Service\x12L\n\x0bWatchPlayer\x12\x1c.durak.v1.WatchPlayerRequest\x1a\x1d.durak.v1.WatchPlayerResponse0\x01\x12I\n\nWatchLobby\x12\x1b.durak.v1.WatchLobbyRequest\x1a\x1c.durak.v1.WatchLobbyResponse0\x01\x42]\n\x08\x64urak.v1B\x10\x46\x65\x65\x64ServiceProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,28 +39,34 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'durak.v1.feed_service_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\010durak.v1B\020FeedServiceProtoP\001Z\"durak.example/gen/durak/v1;durakv1\242\002\003DRK\252\002\010Durak.V1\272\002\007DurakV1'
-  _globals['_WATCHPLAYERREQUEST']._serialized_start=215
-  _globals['_WATCHPLAYERREQUEST']._serialized_end=259
-  _globals['_WATCHPLAYERRESPONSE']._serialized_start=261
-  _globals['_WATCHPLAYERRESPONSE']._serialized_end=355
-  _globals['_PLAYERNEWS']._serialized_start=358
-  _globals['_PLAYERNEWS']._serialized_end=884
-  _globals['_YOURTURN']._serialized_start=886
-  _globals['_YOURTURN']._serialized_end=982
-  _globals['_REMATCHOFFERED']._serialized_start=984
-  _globals['_REMATCHOFFERED']._serialized_end=1069
-  _globals['_TABLESEATTAKEN']._serialized_start=1072
-  _globals['_TABLESEATTAKEN']._serialized_end=1237
-  _globals['_TABLESEATVACATED']._serialized_start=1239
-  _globals['_TABLESEATVACATED']._serialized_end=1342
-  _globals['_TABLEDEALT']._serialized_start=1344
-  _globals['_TABLEDEALT']._serialized_end=1419
-  _globals['_MATCHOVER']._serialized_start=1421
-  _globals['_MATCHOVER']._serialized_end=1531
-  _globals['_DISPUTENEWS']._serialized_start=1533
-  _globals['_DISPUTENEWS']._serialized_end=1642
-  _globals['_RATINGCHANGED']._serialized_start=1644
-  _globals['_RATINGCHANGED']._serialized_end=1693
-  _globals['_FEEDSERVICE']._serialized_start=1695
-  _globals['_FEEDSERVICE']._serialized_end=1786
+  _globals['_WATCHLOBBYREQUEST']._serialized_start=237
+  _globals['_WATCHLOBBYREQUEST']._serialized_end=327
+  _globals['_LOBBYFILTER']._serialized_start=330
+  _globals['_LOBBYFILTER']._serialized_end=617
+  _globals['_WATCHLOBBYRESPONSE']._serialized_start=620
+  _globals['_WATCHLOBBYRESPONSE']._serialized_end=766
+  _globals['_WATCHPLAYERREQUEST']._serialized_start=768
+  _globals['_WATCHPLAYERREQUEST']._serialized_end=812
+  _globals['_WATCHPLAYERRESPONSE']._serialized_start=814
+  _globals['_WATCHPLAYERRESPONSE']._serialized_end=908
+  _globals['_PLAYERNEWS']._serialized_start=911
+  _globals['_PLAYERNEWS']._serialized_end=1437
+  _globals['_YOURTURN']._serialized_start=1439
+  _globals['_YOURTURN']._serialized_end=1535
+  _globals['_REMATCHOFFERED']._serialized_start=1537
+  _globals['_REMATCHOFFERED']._serialized_end=1622
+  _globals['_TABLESEATTAKEN']._serialized_start=1625
+  _globals['_TABLESEATTAKEN']._serialized_end=1790
+  _globals['_TABLESEATVACATED']._serialized_start=1792
+  _globals['_TABLESEATVACATED']._serialized_end=1895
+  _globals['_TABLEDEALT']._serialized_start=1897
+  _globals['_TABLEDEALT']._serialized_end=1972
+  _globals['_MATCHOVER']._serialized_start=1974
+  _globals['_MATCHOVER']._serialized_end=2084
+  _globals['_DISPUTENEWS']._serialized_start=2086
+  _globals['_DISPUTENEWS']._serialized_end=2195
+  _globals['_RATINGCHANGED']._serialized_start=2197
+  _globals['_RATINGCHANGED']._serialized_end=2246
+  _globals['_FEEDSERVICE']._serialized_start=2249
+  _globals['_FEEDSERVICE']._serialized_end=2415
 # @@protoc_insertion_point(module_scope)

@@ -8,6 +8,7 @@ from durak.v1 import dispute_service_pb2 as _dispute_service_pb2
 from durak.v1 import events_pb2 as _events_pb2
 from durak.v1 import match_service_pb2 as _match_service_pb2
 from durak.v1 import settings_pb2 as _settings_pb2
+from durak.v1 import table_pb2 as _table_pb2
 from durak.v1 import wallet_service_pb2 as _wallet_service_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -23,6 +24,141 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+@_typing.final
+class WatchLobbyRequest(_message.Message):
+    """The request of WatchLobby."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PHASE_FIELD_NUMBER: _builtins.int
+    FILTER_FIELD_NUMBER: _builtins.int
+    phase: _table_pb2.Phase.ValueType
+    """PHASE_WAITING or unspecified: open tables. PHASE_PLAYING: running matches, to watch. Other phases are refused."""
+    @_builtins.property
+    def filter(self) -> Global___LobbyFilter:
+        """Only tables that fit. Not set: all."""
+
+    def __init__(
+        self,
+        *,
+        phase: _table_pb2.Phase.ValueType = ...,
+        filter: Global___LobbyFilter | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filter", b"filter", "phase", b"phase"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchLobbyRequest: _TypeAlias = WatchLobbyRequest  # noqa: Y015
+
+@_typing.final
+class LobbyFilter(_message.Message):
+    """A filter of tables. Each field that is set restricts the list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECK_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    THROW_IN_FIELD_NUMBER: _builtins.int
+    TRANSFER_FIELD_NUMBER: _builtins.int
+    TRICKY_FIELD_NUMBER: _builtins.int
+    STAKE_COINS_MIN_FIELD_NUMBER: _builtins.int
+    STAKE_COINS_MAX_FIELD_NUMBER: _builtins.int
+    FREE_SEATS_MIN_FIELD_NUMBER: _builtins.int
+    deck: _settings_pb2.Deck.ValueType
+    """Only tables with this deck. Unspecified: any."""
+    seats: _builtins.int
+    """Only tables with so many seats. 0: any number."""
+    throw_in: _settings_pb2.ThrowIn.ValueType
+    """Only tables with this rule for throwing in. Unspecified: any."""
+    transfer: _builtins.bool
+    """Only tables with, or without, transfers."""
+    tricky: _builtins.bool
+    """Only tables that are, or are not, tricky."""
+    stake_coins_min: _builtins.int
+    """Only tables with at least this stake."""
+    stake_coins_max: _builtins.int
+    """Only tables with at most this stake. 0: free tables."""
+    free_seats_min: _builtins.int
+    """Only tables with at least so many free seats. The seats of a rematch are free for its own players only: others do
+    not see it among the open tables at all.
+    """
+    def __init__(
+        self,
+        *,
+        deck: _settings_pb2.Deck.ValueType = ...,
+        seats: _builtins.int = ...,
+        throw_in: _settings_pb2.ThrowIn.ValueType = ...,
+        transfer: _builtins.bool | None = ...,
+        tricky: _builtins.bool | None = ...,
+        stake_coins_min: _builtins.int | None = ...,
+        stake_coins_max: _builtins.int | None = ...,
+        free_seats_min: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_stake_coins_max", b"_stake_coins_max", "_stake_coins_min", b"_stake_coins_min", "_transfer", b"_transfer", "_tricky", b"_tricky", "stake_coins_max", b"stake_coins_max", "stake_coins_min", b"stake_coins_min", "transfer", b"transfer", "tricky", b"tricky"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stake_coins_max", b"_stake_coins_max", "_stake_coins_min", b"_stake_coins_min", "_transfer", b"_transfer", "_tricky", b"_tricky", "deck", b"deck", "free_seats_min", b"free_seats_min", "seats", b"seats", "stake_coins_max", b"stake_coins_max", "stake_coins_min", b"stake_coins_min", "throw_in", b"throw_in", "transfer", b"transfer", "tricky", b"tricky"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__stake_coins_max: _TypeAlias = _typing.Literal["stake_coins_max"]  # noqa: Y015
+    _WhichOneofArgType__stake_coins_max: _TypeAlias = _typing.Literal["_stake_coins_max", b"_stake_coins_max"]  # noqa: Y015
+    _WhichOneofReturnType__stake_coins_min: _TypeAlias = _typing.Literal["stake_coins_min"]  # noqa: Y015
+    _WhichOneofArgType__stake_coins_min: _TypeAlias = _typing.Literal["_stake_coins_min", b"_stake_coins_min"]  # noqa: Y015
+    _WhichOneofReturnType__transfer: _TypeAlias = _typing.Literal["transfer"]  # noqa: Y015
+    _WhichOneofArgType__transfer: _TypeAlias = _typing.Literal["_transfer", b"_transfer"]  # noqa: Y015
+    _WhichOneofReturnType__tricky: _TypeAlias = _typing.Literal["tricky"]  # noqa: Y015
+    _WhichOneofArgType__tricky: _TypeAlias = _typing.Literal["_tricky", b"_tricky"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stake_coins_max) -> _WhichOneofReturnType__stake_coins_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stake_coins_min) -> _WhichOneofReturnType__stake_coins_min | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__transfer) -> _WhichOneofReturnType__transfer | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tricky) -> _WhichOneofReturnType__tricky | None: ...
+
+Global___LobbyFilter: _TypeAlias = LobbyFilter  # noqa: Y015
+
+@_typing.final
+class WatchLobbyResponse(_message.Message):
+    """One message of a lobby watch. It is a heartbeat if it has no matches and no `caught_up`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADDED_FIELD_NUMBER: _builtins.int
+    CHANGED_FIELD_NUMBER: _builtins.int
+    REMOVED_MATCH_IDS_FIELD_NUMBER: _builtins.int
+    CAUGHT_UP_FIELD_NUMBER: _builtins.int
+    caught_up: _builtins.bool
+    """True in one message, the last of the snapshot. A snapshot can have several messages."""
+    @_builtins.property
+    def added(self) -> _containers.RepeatedCompositeFieldContainer[_match_service_pb2.MatchSummary]:
+        """Matches that are new in the list, the newest first."""
+
+    @_builtins.property
+    def changed(self) -> _containers.RepeatedCompositeFieldContainer[_match_service_pb2.MatchSummary]:
+        """Matches of the list that have changed, such as their seats."""
+
+    @_builtins.property
+    def removed_match_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Matches that are no longer in the list: they no longer fit, or many newer ones came."""
+
+    def __init__(
+        self,
+        *,
+        added: _abc.Iterable[_match_service_pb2.MatchSummary] | None = ...,
+        changed: _abc.Iterable[_match_service_pb2.MatchSummary] | None = ...,
+        removed_match_ids: _abc.Iterable[_builtins.str] | None = ...,
+        caught_up: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "caught_up", b"caught_up", "changed", b"changed", "removed_match_ids", b"removed_match_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchLobbyResponse: _TypeAlias = WatchLobbyResponse  # noqa: Y015
 
 @_typing.final
 class WatchPlayerRequest(_message.Message):

@@ -26,11 +26,11 @@ if _version_not_supported:
 
 
 class FeedServiceStub(object):
-    """Feeds: what concerns a player, on one stream.
+    """Feeds: all that concerns a player on one stream, and the open tables on another.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. A feed counts as a watch: it ends with DRAINING when the
-    service stops, with TOKEN_EXPIRED or TOKEN_INVALID with its token, and with SLOW_WATCHER if its reader is too slow. If
-    it ends with an error, call it again with the last position received.
+    service stops, and with TOKEN_EXPIRED or TOKEN_INVALID with its token. If it ends with an error, call it again: a feed
+    of the player with the last position received.
     """
 
     def __init__(self, channel):
@@ -44,14 +44,19 @@ class FeedServiceStub(object):
                 request_serializer=durak_dot_v1_dot_feed__service__pb2.WatchPlayerRequest.SerializeToString,
                 response_deserializer=durak_dot_v1_dot_feed__service__pb2.WatchPlayerResponse.FromString,
                 _registered_method=True)
+        self.WatchLobby = channel.unary_stream(
+                '/durak.v1.FeedService/WatchLobby',
+                request_serializer=durak_dot_v1_dot_feed__service__pb2.WatchLobbyRequest.SerializeToString,
+                response_deserializer=durak_dot_v1_dot_feed__service__pb2.WatchLobbyResponse.FromString,
+                _registered_method=True)
 
 
 class FeedServiceServicer(object):
-    """Feeds: what concerns a player, on one stream.
+    """Feeds: all that concerns a player on one stream, and the open tables on another.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. A feed counts as a watch: it ends with DRAINING when the
-    service stops, with TOKEN_EXPIRED or TOKEN_INVALID with its token, and with SLOW_WATCHER if its reader is too slow. If
-    it ends with an error, call it again with the last position received.
+    service stops, and with TOKEN_EXPIRED or TOKEN_INVALID with its token. If it ends with an error, call it again: a feed
+    of the player with the last position received.
     """
 
     def WatchPlayer(self, request, context):
@@ -67,6 +72,18 @@ class FeedServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchLobby(self, request, context):
+        """Sends the open tables, or the running matches, and then what changes among them. For every role. Private tables are
+        only for the players whom ListMatches shows them to.
+
+        A watch begins with a snapshot, also after an interruption: forget the old list when you call again. A reader that
+        is slow gets fewer and larger messages, which lead to the same list. Changes arrive within about a second. Of very
+        many matches the list has the newest. Refused: MALFORMED_FIELD, TOO_MANY_WATCHES, OVERLOADED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_FeedServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -74,6 +91,11 @@ def add_FeedServiceServicer_to_server(servicer, server):
                     servicer.WatchPlayer,
                     request_deserializer=durak_dot_v1_dot_feed__service__pb2.WatchPlayerRequest.FromString,
                     response_serializer=durak_dot_v1_dot_feed__service__pb2.WatchPlayerResponse.SerializeToString,
+            ),
+            'WatchLobby': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchLobby,
+                    request_deserializer=durak_dot_v1_dot_feed__service__pb2.WatchLobbyRequest.FromString,
+                    response_serializer=durak_dot_v1_dot_feed__service__pb2.WatchLobbyResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -84,11 +106,11 @@ def add_FeedServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class FeedService(object):
-    """Feeds: what concerns a player, on one stream.
+    """Feeds: all that concerns a player on one stream, and the open tables on another.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. A feed counts as a watch: it ends with DRAINING when the
-    service stops, with TOKEN_EXPIRED or TOKEN_INVALID with its token, and with SLOW_WATCHER if its reader is too slow. If
-    it ends with an error, call it again with the last position received.
+    service stops, and with TOKEN_EXPIRED or TOKEN_INVALID with its token. If it ends with an error, call it again: a feed
+    of the player with the last position received.
     """
 
     @staticmethod
@@ -108,6 +130,33 @@ class FeedService(object):
             '/durak.v1.FeedService/WatchPlayer',
             durak_dot_v1_dot_feed__service__pb2.WatchPlayerRequest.SerializeToString,
             durak_dot_v1_dot_feed__service__pb2.WatchPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchLobby(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/durak.v1.FeedService/WatchLobby',
+            durak_dot_v1_dot_feed__service__pb2.WatchLobbyRequest.SerializeToString,
+            durak_dot_v1_dot_feed__service__pb2.WatchLobbyResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -13,11 +13,11 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class FeedServiceStub:
-    """Feeds: what concerns a player, on one stream.
+    """Feeds: all that concerns a player on one stream, and the open tables on another.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. A feed counts as a watch: it ends with DRAINING when the
-    service stops, with TOKEN_EXPIRED or TOKEN_INVALID with its token, and with SLOW_WATCHER if its reader is too slow. If
-    it ends with an error, call it again with the last position received.
+    service stops, and with TOKEN_EXPIRED or TOKEN_INVALID with its token. If it ends with an error, call it again: a feed
+    of the player with the last position received.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -30,13 +30,21 @@ class FeedServiceStub:
     in order; between them no order is promised. Refused: MALFORMED_FIELD, FEED_POSITION_INVALID, LOG_CHANGED,
     SLOW_WATCHER, TOO_MANY_WATCHES, OVERLOADED.
     """
+    WatchLobby: _aio.UnaryStreamMultiCallable[_feed_service_pb2.WatchLobbyRequest, _feed_service_pb2.WatchLobbyResponse]
+    """Sends the open tables, or the running matches, and then what changes among them. For every role. Private tables are
+    only for the players whom ListMatches shows them to.
+
+    A watch begins with a snapshot, also after an interruption: forget the old list when you call again. A reader that
+    is slow gets fewer and larger messages, which lead to the same list. Changes arrive within about a second. Of very
+    many matches the list has the newest. Refused: MALFORMED_FIELD, TOO_MANY_WATCHES, OVERLOADED.
+    """
 
 class FeedServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Feeds: what concerns a player, on one stream.
+    """Feeds: all that concerns a player on one stream, and the open tables on another.
 
     Every call needs the metadata `authorization: Bearer <JWT>`. A feed counts as a watch: it ends with DRAINING when the
-    service stops, with TOKEN_EXPIRED or TOKEN_INVALID with its token, and with SLOW_WATCHER if its reader is too slow. If
-    it ends with an error, call it again with the last position received.
+    service stops, and with TOKEN_EXPIRED or TOKEN_INVALID with its token. If it ends with an error, call it again: a feed
+    of the player with the last position received.
     """
 
     @_abc_1.abstractmethod
@@ -52,6 +60,20 @@ class FeedServiceServicer(metaclass=_abc_1.ABCMeta):
         it, once: nothing is lost and nothing is repeated. News of one match, of disputes and ratings, and of coins are each
         in order; between them no order is promised. Refused: MALFORMED_FIELD, FEED_POSITION_INVALID, LOG_CHANGED,
         SLOW_WATCHER, TOO_MANY_WATCHES, OVERLOADED.
+        """
+
+    @_abc_1.abstractmethod
+    def WatchLobby(
+        self,
+        request: _feed_service_pb2.WatchLobbyRequest,
+        context: _aio.ServicerContext[_feed_service_pb2.WatchLobbyRequest, _abc.AsyncIterator[_feed_service_pb2.WatchLobbyResponse]],
+    ) -> _abc.AsyncIterator[_feed_service_pb2.WatchLobbyResponse]:
+        """Sends the open tables, or the running matches, and then what changes among them. For every role. Private tables are
+        only for the players whom ListMatches shows them to.
+
+        A watch begins with a snapshot, also after an interruption: forget the old list when you call again. A reader that
+        is slow gets fewer and larger messages, which lead to the same list. Changes arrive within about a second. Of very
+        many matches the list has the newest. Refused: MALFORMED_FIELD, TOO_MANY_WATCHES, OVERLOADED.
         """
 
 def add_FeedServiceServicer_to_server(servicer: FeedServiceServicer, server: _aio.Server) -> None: ...

@@ -1,4 +1,4 @@
-"""A watch of the lobby: a snapshot, then the difference between the board and what was sent.
+"""A watch of the lobby: a snapshot, then the differences between the board and the reader's list.
 
 Nothing is queued. A reader that is slow makes the next difference larger, never the memory.
 """

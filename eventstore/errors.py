@@ -71,6 +71,10 @@ class InsufficientCoins(StoreError):
         self.needed = needed
 
 
+class NoAccount(InsufficientCoins):
+    """The player has no account yet. Nothing was stored. Open the account and repeat the append."""
+
+
 class OpeningCoinsLocked(StoreError):
     """The stake needs coins of the opening balance too early (R12.9). Nothing was stored.
 

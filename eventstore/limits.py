@@ -44,6 +44,7 @@ class Limits:
     read_connections_max: int = 4
     """Connections for reads and for updates of read models."""
     coin_connections_max: int = 4
-    """Connections for transactions that move coins."""
+    """Connections for grants, corrections, disputes and the administrative log. Stakes have a
+    batcher with a connection of its own."""
     page_rows_max: int = 2_000
     """Rows of one page in reads of many streams."""

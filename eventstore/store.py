@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from eventstore.administration import Administration
 from eventstore.checkpoints import Checkpoints
 from eventstore.disputes import Disputes
-from eventstore.ledger.coin_append import CoinAppender
+from eventstore.ledger.coin_append import CoinBatcher, PendingCoins
 from eventstore.ledger.ledger import Ledger
 from eventstore.limits import Limits
+from eventstore.log.append import PendingAppend
 from eventstore.log.chain import HASH_SIZE_BYTES
 from eventstore.log.group_commit import Batcher
 from eventstore.log.hints import Hints
@@ -70,8 +71,10 @@ class EventStore:
         self._limits = limits
         self._reads = reads
         self._coins = coins
-        self._batchers = [Batcher(self._connect_batcher, limits) for _ in range(limits.batchers)]
-        self._coin_appender = CoinAppender(coins, limits)
+        self._batchers = [
+            Batcher[PendingAppend](self._connect_batcher, limits) for _ in range(limits.batchers)
+        ]
+        self._coin_batcher = CoinBatcher(self._connect_batcher, limits)
 
     @classmethod
     async def open(cls, dsn: str, limits: Limits | None = None) -> Self:
@@ -87,7 +90,8 @@ class EventStore:
             coins = await Pool.open(dsn, limits, limits.coin_connections_max, for_appends=True)
             opened.push_async_callback(coins.close)
             store = cls(dsn, limits, reads, coins)
-            for batcher in store._batchers:
+            batchers: list[Batcher[Any]] = [*store._batchers, store._coin_batcher]
+            for batcher in batchers:
                 opened.push_async_callback(batcher.close)
                 await retry(limits.retry_timeout_seconds, batcher.start)
             opened.pop_all()
@@ -95,7 +99,8 @@ class EventStore:
 
     async def close(self) -> None:
         """Refuse new appends, store the waiting ones, and disconnect."""
-        await asyncio.gather(*(batcher.close() for batcher in self._batchers))
+        closing = [self._coin_batcher.close(), *(batcher.close() for batcher in self._batchers)]
+        await asyncio.gather(*closing)
         await self._coins.close()
         await self._reads.close()
 
@@ -121,8 +126,8 @@ class EventStore:
     async def append(self, append: Append, coins: Sequence[CoinMove] = ()) -> Head:
         """Store the records of one command durably, all or none, and return the new head.
 
-        With `coins` the coins move in the same transaction, which serves this command only. A
-        caller that is cancelled does not know whether its records were stored.
+        With `coins` the coins move in the same transaction. A caller that is cancelled does not
+        know whether its records were stored.
 
         Raises:
             VersionConflict: the stream is not at the expected version.
@@ -130,12 +135,17 @@ class EventStore:
             StoreOverloaded: too many appends are waiting.
             StoreUnavailable: the database is unavailable, and nothing was stored.
             AppendOutcomeUnknown: the database is unavailable, and the records may be stored.
-            InsufficientCoins, LedgerMismatch: the coins cannot move.
+            NoAccount, InsufficientCoins, OpeningCoinsLocked, LedgerMismatch: the coins cannot move.
         """
         self._check_limits(append)
+        future: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
         if coins:
-            return await self._coin_appender.append(append, coins)
-        return await self._batchers[append.stream_id.int % len(self._batchers)].submit(append)
+            pending_coins = PendingCoins(append, future, coins)
+            self._coin_batcher.enqueue(pending_coins)
+        else:
+            batcher = self._batchers[append.stream_id.int % len(self._batchers)]
+            batcher.enqueue(PendingAppend(append, future))
+        return await future
 
     async def read(
         self, stream_id: UUID, after_version: int = 0, limit: int | None = None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from eventstore.errors import InsufficientCoins, LedgerMismatch
+from eventstore.errors import InsufficientCoins, LedgerMismatch, NoAccount
 from eventstore.ledger.transfers import COINS_MAX, EFFECTS, TransferKind
 
 
@@ -39,7 +39,8 @@ class Settle:
     """The match ends, and its stakes are paid out by shares that sum to the bank.
 
     If every player gets exactly the own stake (R12.5), the stakes are refunded. Otherwise they are
-    posted to the bank, which pays the shares (R12.3, R12.4, R12.6).
+    posted to the bank, which pays the shares (R12.3, R12.4, R12.6). Every player with a stake has a
+    share, which can be 0.
     """
 
     shares: Mapping[str, int]
@@ -126,7 +127,9 @@ class Books:
             raise LedgerMismatch(f"a stake has 1 to {COINS_MAX} coins: {coins}")
         if any(stake.player == player for stake in self.stakes):
             raise LedgerMismatch("the player already has a stake at this match")
-        account = self.accounts.setdefault(player, Account())
+        account = self.accounts.get(player)
+        if account is None:
+            raise NoAccount(player, 0, coins)
         if account.available < coins:
             raise InsufficientCoins(player, account.available, coins)
         self._enter(TransferKind.STAKE, player, coins)
@@ -136,8 +139,8 @@ class Books:
         bank = sum(stakes.values())
         if sum(shares.values()) != bank or min(shares.values(), default=0) < 0:
             raise LedgerMismatch(f"the shares do not sum to the bank of {bank} coins")
-        if not shares.keys() <= stakes.keys():
-            raise LedgerMismatch("a share is for a player without a stake at this match")
+        if shares.keys() != stakes.keys():
+            raise LedgerMismatch("the shares are not those of the players with a stake")
         paid = {player: coins for player, coins in shares.items() if coins}
         kind = TransferKind.REFUND if paid == stakes else TransferKind.POST
         for stake in list(self.stakes):
@@ -167,12 +170,12 @@ class Books:
         self.entries.append(entry)
 
 
-def list_players(moves: Sequence[CoinMove], stakes: Sequence[Stake]) -> list[str]:
-    """Return the players whose accounts the moves touch, in order."""
+def players_of(moves: Sequence[CoinMove]) -> frozenset[str]:
+    """Return the players whose accounts the moves touch."""
     players: set[str] = set()
     for move in moves:
         if isinstance(move, Settle):
-            players.update(stake.player for stake in stakes)
+            players.update(move.shares)
         else:
             players.add(move.player)
-    return sorted(players)
+    return frozenset(players)

@@ -14,7 +14,7 @@ from eventstore.errors import LedgerMismatch
 from eventstore.ledger.books import Books
 from eventstore.ledger.check import LedgerCheck, check_ledger
 from eventstore.ledger.opening import opening_grant_id
-from eventstore.ledger.postings import lock_accounts, read_pending_stakes, write_books
+from eventstore.ledger.postings import Posting, lock_accounts, read_stakes_of, write_postings
 from eventstore.ledger.transfers import (
     COINS_MAX,
     TRANSFER_COLUMNS,
@@ -100,8 +100,8 @@ class Ledger:
 
     async def read_pending_stakes(self, match_id: UUID) -> dict[str, int]:
         """Return the escrow of a match by player. It is empty once the match has ended (R12.8)."""
-        stakes = await read_pending_stakes(self._reads, match_id)
-        return {stake.player: stake.coins for stake in stakes}
+        stakes = await read_stakes_of(self._reads, [match_id])
+        return {stake.player: stake.coins for stake in stakes.get(match_id, [])}
 
     async def list_corrected_disputes(self) -> list[UUID]:
         """Return the ids of all disputes that have moved coins."""
@@ -150,4 +150,4 @@ async def _issue(connection: PooledConnection, grant: Grant) -> None:
         return
     if grant.coins:
         books.issue(grant.player, grant.coins)
-        await write_books(connection, books, grant.grant_id, 0, grant.actor)
+        await write_postings(connection, [Posting(books, grant.grant_id, 0)], grant.actor)

@@ -7,7 +7,7 @@ stakes need no lock: a command that changes them holds the stream of their match
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from eventstore.ledger.books import Account, Books, Stake
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # Only the transfer that ends a stake has a stake_version.
 _PENDING_STAKES = """
-SELECT s.version, s.ordinal, s.player, s.coins FROM transfers s
-WHERE s.source_id = $1 AND s.kind = $2 AND NOT EXISTS (
+SELECT s.source_id, s.version, s.ordinal, s.player, s.coins FROM transfers s
+WHERE s.source_id = ANY ($1::uuid[]) AND s.kind = $2 AND NOT EXISTS (
     SELECT FROM transfers e
     WHERE e.source_id = s.source_id AND e.stake_version = s.version
         AND e.stake_ordinal = s.ordinal
@@ -42,18 +42,28 @@ WITH written AS (
 )
 INSERT INTO transfers (source_id, version, ordinal, kind, player, number, coins, available_after,
     stake_version, stake_ordinal, actor)
-SELECT $5, $6, i.ordinal - 1, i.kind, i.player, i.number, i.coins, i.available_after,
-    i.stake_version, i.stake_ordinal, $7
-FROM unnest($8::smallint[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[],
-    $13::integer[], $14::smallint[]) WITH ORDINALITY
-    AS i (kind, player, number, coins, available_after, stake_version, stake_ordinal, ordinal)
+SELECT *, $5 FROM unnest($6::uuid[], $7::integer[], $8::smallint[], $9::smallint[], $10::text[],
+    $11::bigint[], $12::bigint[], $13::bigint[], $14::integer[], $15::smallint[])
 """
 
 
-async def read_pending_stakes(connection: PooledConnection | Pool, match_id: UUID) -> list[Stake]:
-    """Return the stakes of a match that no refund or post has ended, in their order."""
-    rows = await connection.fetch(_PENDING_STAKES, match_id, TransferKind.STAKE)
-    return [Stake(*row) for row in rows]
+class Posting(NamedTuple):
+    """The entries of one command, with their source and its version."""
+
+    books: Books
+    source_id: UUID
+    version: int
+
+
+async def read_stakes_of(
+    connection: PooledConnection | Pool, match_ids: Sequence[UUID]
+) -> dict[UUID, list[Stake]]:
+    """Return the stakes of each match that no refund or post has ended, in their order."""
+    rows = await connection.fetch(_PENDING_STAKES, match_ids, TransferKind.STAKE)
+    found: dict[UUID, list[Stake]] = {}
+    for match_id, *stake in rows:
+        found.setdefault(match_id, []).append(Stake(*stake))
+    return found
 
 
 async def lock_accounts(connection: PooledConnection, players: Sequence[str]) -> dict[str, Account]:
@@ -62,20 +72,28 @@ async def lock_accounts(connection: PooledConnection, players: Sequence[str]) ->
     return {row["player"]: Account(*tuple(row)[1:]) for row in rows}
 
 
-async def write_books(
-    connection: PooledConnection, books: Books, source_id: UUID, version: int, actor: str = ""
+async def write_postings(
+    connection: PooledConnection, postings: Sequence[Posting], actor: str = ""
 ) -> None:
-    """Write the entries of the books and the new balances of their accounts."""
-    accounts, entries = books.accounts, books.entries
+    """Write the entries of all postings and the new balances of their accounts.
+
+    No player is in two of them.
+    """
+    accounts = [each for posting in postings for each in posting.books.accounts.items()]
+    sources = [
+        (posting.source_id, posting.version, ordinal)
+        for posting in postings
+        for ordinal in range(len(posting.books.entries))
+    ]
+    entries = [entry for posting in postings for entry in posting.books.entries]
     await connection.execute(
         _WRITE,
-        list(accounts),
-        [account.available for account in accounts.values()],
-        [account.escrow for account in accounts.values()],
-        [account.transfers for account in accounts.values()],
-        source_id,
-        version,
+        [player for player, _ in accounts],
+        [account.available for _, account in accounts],
+        [account.escrow for _, account in accounts],
+        [account.transfers for _, account in accounts],
         actor,
+        *([source[column] for source in sources] for column in range(3)),
         [entry.kind for entry in entries],
         [entry.player for entry in entries],
         [entry.number for entry in entries],
@@ -96,4 +114,4 @@ async def post_corrections(
     """Move coins between players by a ruling. Raises InsufficientCoins or LedgerMismatch."""
     books = Books(await lock_accounts(connection, sorted(corrections)), [])
     books.correct(corrections)
-    await write_books(connection, books, dispute_id, version, actor)
+    await write_postings(connection, [Posting(books, dispute_id, version)], actor)

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from asyncpg import ReadOnlySQLTransactionError
 
 from eventstore.errors import StoreOverloaded, StoreUnavailable
 from eventstore.limits import Limits
 from eventstore.log.append import PendingAppend, explain_rejections, send_appends, timed_out
-from eventstore.model import Append, Head
 from eventstore.postgres.connect import disconnect
 from eventstore.postgres.retry import TRANSIENT, Backoff, is_lost, refused
 
@@ -38,13 +37,16 @@ IDLE_TURNS_MAX = 8
 """After so many turns of the event loop without a new append, no further append is expected."""
 
 
-class Batcher:
+Pending = TypeVar("Pending", bound=PendingAppend)
+
+
+class Batcher(Generic[Pending]):
     """One connection and the appends that wait for it."""
 
     def __init__(self, connect: Callable[[], Awaitable[Connection]], limits: Limits) -> None:
         self._connect = connect
         self._limits = limits
-        self._waiting: deque[PendingAppend] = deque()
+        self._waiting: deque[Pending] = deque()
         self._arrived = asyncio.Event()
         self._connection: Connection | None = None
         self._used_at = 0.0
@@ -57,16 +59,14 @@ class Batcher:
         await self._ensure_connection()
         self._task = asyncio.create_task(self._run(), name="append batcher")
 
-    def submit(self, append: Append) -> asyncio.Future[Head]:
+    def enqueue(self, pending: Pending) -> None:
         """Queue an append. Raises StoreOverloaded, or StoreUnavailable after `close`."""
         if self._closing:
             raise StoreUnavailable("the store is closed")
         if len(self._waiting) * self._limits.batchers >= self._limits.waiting_appends_max:
             raise StoreOverloaded(f"{len(self._waiting)} appends are waiting")
-        future: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
-        self._waiting.append(PendingAppend(append, future))
+        self._waiting.append(pending)
         self._arrived.set()
-        return future
 
     async def close(self) -> None:
         """Refuse new appends, send the waiting ones if the database answers, and disconnect."""
@@ -80,7 +80,7 @@ class Batcher:
             await disconnect(self._connection)
 
     async def _run(self) -> None:
-        finished: list[PendingAppend] = []
+        finished: list[Pending] = []
         while True:
             if not self._waiting:
                 _resolve(finished)
@@ -112,7 +112,7 @@ class Batcher:
             idle_turns = 0 if len(self._waiting) > seen else idle_turns + 1
             seen = len(self._waiting)
 
-    def _take_batch(self, finished: int) -> list[PendingAppend]:
+    def _take_batch(self, finished: int) -> list[Pending]:
         """Return the next batch. The callers of `finished` appends are about to append again.
 
         A batch has half of the appends of a busy batcher, so that the other half can gather.
@@ -120,14 +120,14 @@ class Batcher:
         waiting = self._waiting
         fair = max(BATCH_APPENDS_MIN, (len(waiting) + finished) // 2)
         limit = min(fair, self._limits.batch_appends_max)
-        batch: dict[int, PendingAppend] = {}
-        later: list[PendingAppend] = []
+        batch: dict[int, Pending] = {}
+        later: list[Pending] = []
         size_bytes = 0
         while waiting and len(batch) < limit and size_bytes < self._limits.batch_bytes_max:
             pending = waiting.popleft()
             if pending.future is None or pending.future.done():
                 continue  # its caller was cancelled before it was sent
-            if pending.key in batch:
+            if not self._may_join(pending, batch):
                 later.append(pending)
                 continue
             batch[pending.key] = pending
@@ -135,7 +135,11 @@ class Batcher:
         waiting.extendleft(reversed(later))
         return sorted(batch.values(), key=attrgetter("key"))
 
-    async def _commit(self, batch: list[PendingAppend], *, resent: bool = False) -> None:
+    def _may_join(self, pending: Pending, batch: Mapping[int, Pending]) -> bool:
+        """Return whether an append may be in a batch with these others."""
+        return pending.key not in batch
+
+    async def _commit(self, batch: list[Pending], *, resent: bool = False) -> None:
         """Set the outcome of every append of a batch.
 
         `resent`: an earlier try may have stored the batch.
@@ -182,7 +186,7 @@ class Batcher:
         return self._connection
 
     async def _send(
-        self, connection: Connection, batch: list[PendingAppend], *, resent: bool
+        self, connection: Connection, batch: Sequence[Pending], *, resent: bool
     ) -> None:
         """Send a batch once and set the outcomes."""
         rejected_keys = await send_appends(connection, batch)
@@ -196,7 +200,7 @@ class Batcher:
                 pending.outcome = outcomes[pending.key]
 
     async def _isolate_refused(
-        self, batch: list[PendingAppend], cause: Exception, *, resent: bool
+        self, batch: list[Pending], cause: Exception, *, resent: bool
     ) -> None:
         """Send the appends of a refused statement one by one, so that only the faulty one fails."""
         if len(batch) == 1:
@@ -208,6 +212,6 @@ class Batcher:
             await self._commit([pending], resent=resent)
 
 
-def _resolve(batch: list[PendingAppend]) -> None:
+def _resolve(batch: Sequence[PendingAppend]) -> None:
     for pending in batch:
         pending.resolve()

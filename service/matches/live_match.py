@@ -30,6 +30,7 @@ from eventstore.errors import (
     AppendOutcomeUnknown,
     ChainMismatch,
     InsufficientCoins,
+    NoAccount,
     OpeningCoinsLocked,
     StoreError,
     VersionConflict,
@@ -376,10 +377,12 @@ class LiveMatch:
 
     async def _append(self, prepared: _Prepared) -> Head | None:
         store = self._context.store
-        if prepared.coins:
-            await open_accounts(store.ledger, prepared.coins, self._context.config)
         try:
-            return await store.append(prepared.append, prepared.coins)
+            try:
+                return await store.append(prepared.append, prepared.coins)
+            except NoAccount:  # the first stake of a player
+                await open_accounts(store.ledger, prepared.coins, self._context.config)
+                return await store.append(prepared.append, prepared.coins)
         except InsufficientCoins as error:  # judged on the newest state: the guard comes first
             raise too_few_coins(error) from error
         except OpeningCoinsLocked as error:

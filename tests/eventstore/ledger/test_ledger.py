@@ -12,7 +12,13 @@ import asyncpg
 import pytest
 
 from eventstore import EmbeddedPostgres, EventStore, Head, Limits
-from eventstore.errors import InsufficientCoins, LedgerMismatch, StoreError, VersionConflict
+from eventstore.errors import (
+    InsufficientCoins,
+    LedgerMismatch,
+    NoAccount,
+    StoreError,
+    VersionConflict,
+)
 from eventstore.ledger.books import CoinMove, ReturnStake, Settle, TakeStake
 from eventstore.ledger.ledger import Grant
 from eventstore.ledger.transfers import Balance, TransferKind
@@ -162,7 +168,7 @@ async def test_R3_0_a_seat_given_up_returns_its_stake_and_can_be_taken_again(
     await table.move(ReturnStake("bob"))
     assert await balances(store, ["ann", "bob"]) == [(70, 30), (100, 0)]
     await table.move(TakeStake("bob", 30))
-    await table.move(Settle({"bob": 60}))
+    await table.move(Settle({"ann": 0, "bob": 60}))
     assert await balances(store, ["ann", "bob"]) == [(70, 0), (130, 0)]
     await assert_conserved(store, issued=200)
 
@@ -170,8 +176,9 @@ async def test_R3_0_a_seat_given_up_returns_its_stake_and_can_be_taken_again(
 @pytest.mark.parametrize(
     "move",
     [
-        Settle({"ann": 61}),
-        Settle({"ann": 59}),
+        Settle({"ann": 61, "bob": 0}),
+        Settle({"ann": 59, "bob": 0}),
+        Settle({"ann": 60}),
         Settle({"ann": 30, "bob": 30, "eve": 0}),
         Settle({"eve": 60}),
         Settle({"ann": 70, "bob": -10}),
@@ -237,7 +244,7 @@ async def test_matches_that_share_players_do_not_deadlock(database: Database) ->
         async def match(store: EventStore, seats: list[str]) -> None:
             table = Table(store)
             await table.move(*(TakeStake(player, 7) for player in seats))
-            await table.move(Settle({seats[0]: 14, seats[1]: 7, seats[2]: 7}))
+            await table.move(Settle(dict(zip(seats, [14, 7, 7, 0], strict=True))))
 
         await asyncio.gather(
             *(match(store, shuffle.sample(players, 4)) for store in (one, two) for _ in range(25))
@@ -255,6 +262,35 @@ async def test_a_conflicting_append_moves_no_coins(store: EventStore) -> None:
     with pytest.raises(VersionConflict):
         await store.append(stale, [TakeStake("ann", 30)])
     assert await store.ledger.read_balance("ann") == (100, 0)
+
+
+async def test_one_append_of_a_batch_that_is_refused_does_not_affect_the_others(
+    store: EventStore,
+) -> None:
+    rich = [f"rich{number}" for number in range(6)]
+    await open_accounts(store, 100, "poor", *rich)
+    stale, poor, stranger, twice = Table(store), Table(store), Table(store), Table(store)
+    late = stale.command(b"too late")
+    poor_and_late = stale.command(b"too late and too dear")
+    await stale.move()
+    found = await asyncio.gather(
+        store.append(late, [TakeStake("rich0", 30)]),
+        store.append(poor_and_late, [TakeStake("poor", 101)]),
+        poor.move(TakeStake("poor", 101)),
+        stranger.move(TakeStake("stranger", 1)),
+        *(Table(store).move(TakeStake(player, 30)) for player in rich),
+        twice.move(TakeStake("rich0", 30), TakeStake("rich1", 70)),
+        return_exceptions=True,
+    )
+    kinds = [type(one) for one in found]
+    refusals = [VersionConflict, VersionConflict, InsufficientCoins, NoAccount]
+    assert kinds == [*refusals, *[Head] * len(rich), Head]
+    assert await balances(store, ["poor", *rich]) == [
+        *[(100, 0), (40, 60), (0, 100)],
+        *[(70, 30)] * 4,
+    ]
+    assert await store.read_head(poor.stream_id) is None
+    await assert_conserved(store, issued=700)
 
 
 async def test_transfers_are_paged_newest_first_with_the_balance_after_each(
@@ -340,7 +376,8 @@ async def test_killed_postgres_leaves_no_coin_lost_doubled_or_stuck(
                 await store_surely(table, TakeStake(first, 5))
                 await store_surely(table, TakeStake(second, 5))
                 won = shuffle.random() < 0.5
-                await store_surely(table, Settle({first: 10} if won else {first: 5, second: 5}))
+                shares = [10, 0] if won else [5, 5]
+                await store_surely(table, Settle(dict(zip((first, second), shares, strict=True))))
                 assert await store.ledger.read_pending_stakes(table.stream_id) == {}
                 played += 1
 

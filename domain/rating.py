@@ -57,6 +57,7 @@ class Rating(NamedTuple):
         day: the day of ``bot_points``, in days since 1970-01-01 (UTC).
         bot_points: the points won from bots on that day.
         times_left: the number of matches that the player left (R13.3). They change nothing else.
+        times_left_losing: the number of those that the player left in a lost position.
     """
 
     points: int
@@ -66,6 +67,7 @@ class Rating(NamedTuple):
     day: int = 0
     bot_points: int = 0
     times_left: int = 0
+    times_left_losing: int = 0
 
 
 class SeatOccupant(NamedTuple):
@@ -144,11 +146,17 @@ def rate(
 
 
 def count_leaving(
-    player_id: str, before: Mapping[str, Rating], settings: RatingSettings
+    player_id: str, before: Mapping[str, Rating], settings: RatingSettings, *, losing: bool
 ) -> dict[str, Rating]:
-    """Return the new rating of a player who left a match: only the count changes (R9.6, R13.3)."""
+    """Return the new rating of a player who left a match: only the counts change (R9.6, R13.3).
+
+    ``losing``: the position was lost.
+    """
     old = before.get(player_id, Rating(settings.initial_points))
-    return {player_id: old._replace(times_left=old.times_left + 1)}
+    after = old._replace(
+        times_left=old.times_left + 1, times_left_losing=old.times_left_losing + losing
+    )
+    return {player_id: after}
 
 
 def _score(place: int, other: int) -> float:

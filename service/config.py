@@ -238,6 +238,8 @@ class Config(BaseSettings):
     """Number of losses to one player from which a pair is flagged."""
     flag_matches_left_min: Count = 5
     """Number of matches left from which a player is flagged."""
+    flag_lost_positions_left_min: Count = 3
+    """Number of matches left in a lost position from which a player is flagged."""
     flag_new_account_wins_min: Count = 10
     """Number of wins against new accounts from which a player is flagged."""
     flag_new_account_matches_max: Count = 10

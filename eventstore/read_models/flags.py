@@ -28,6 +28,8 @@ SELECT player, '' COLLATE "C" AS other, match_id, ended_at, abandoned = 1 AS is_
 FROM standings WHERE player IS NOT NULL
 """
 """Matches that `player` left, of all."""
+LOST_POSITIONS_LEFT: Final = MATCHES_LEFT.replace("abandoned", "left_losing")
+"""Matches that `player` left in a lost position, of all."""
 NEW_ACCOUNT_WINS: Final = """
 SELECT a.player, '' COLLATE "C" AS other, a.match_id, a.ended_at,
     b.matches <= $9::integer AS is_case

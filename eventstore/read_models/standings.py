@@ -42,36 +42,42 @@ SELECT DISTINCT player FROM later WHERE player IS NOT NULL
 """
 _DELETE_RATINGS = "DELETE FROM ratings WHERE player = ANY ($1::text[])"
 _RESTORE_RATINGS = """
-INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points, times_left)
+INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points, times_left,
+    times_left_losing)
 SELECT p.player, s.* FROM unnest($1::text[]) AS p (player) CROSS JOIN LATERAL (
-    SELECT points, matches, wins, losses, day, bot_points, times_left FROM standings
+    SELECT points, matches, wins, losses, day, bot_points, times_left, times_left_losing
+    FROM standings
     WHERE player = p.player ORDER BY ended_at DESC, match_id DESC LIMIT 1
 ) AS s
 """
 _RATINGS = """
-SELECT player, points, matches, wins, losses, day, bot_points, times_left FROM ratings
+SELECT player, points, matches, wins, losses, day, bot_points, times_left, times_left_losing
+FROM ratings
 WHERE player = ANY ($1::text[])
 """
 _ADD_STANDINGS = """
 INSERT INTO standings (match_id, seat, ended_at, series_id, player, won, lost,
-    abandoned, points, matches, wins, losses, day, bot_points, times_left)
+    abandoned, left_losing, points, matches, wins, losses, day, bot_points, times_left,
+    times_left_losing)
 SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::timestamptz[], $4::uuid[], $5::text[],
-    $6::smallint[], $7::smallint[], $8::smallint[], $9::integer[], $10::integer[], $11::integer[],
-    $12::integer[], $13::integer[], $14::integer[], $15::integer[])
+    $6::smallint[], $7::smallint[], $8::smallint[], $9::smallint[], $10::integer[], $11::integer[],
+    $12::integer[], $13::integer[], $14::integer[], $15::integer[], $16::integer[], $17::integer[])
 """
 _PUT_RATINGS = """
-INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points, times_left)
+INSERT INTO ratings (player, points, matches, wins, losses, day, bot_points, times_left,
+    times_left_losing)
 SELECT * FROM unnest($1::text[], $2::integer[], $3::integer[], $4::integer[], $5::integer[],
-    $6::integer[], $7::integer[], $8::integer[])
+    $6::integer[], $7::integer[], $8::integer[], $9::integer[])
 ON CONFLICT (player) DO UPDATE
 SET points = excluded.points, matches = excluded.matches, wins = excluded.wins,
     losses = excluded.losses, day = excluded.day, bot_points = excluded.bot_points,
-    times_left = excluded.times_left
+    times_left = excluded.times_left, times_left_losing = excluded.times_left_losing
 """
 _MARK_COUNTED = "UPDATE matches SET counted = true WHERE match_id = ANY ($1::uuid[])"
 
 _PAGE = """
-SELECT player, points, matches, wins, losses, day, bot_points, times_left FROM ratings
+SELECT player, points, matches, wins, losses, day, bot_points, times_left, times_left_losing
+FROM ratings
 WHERE points <= $1 AND (points < $1 OR player > $2) ORDER BY points DESC, player LIMIT $3
 """
 _SERIES = """
@@ -83,7 +89,8 @@ FROM standings WHERE series_id = $1 GROUP BY seat ORDER BY seat
 class PlayerNumbers(NamedTuple):
     """The numbers of a player. `day` counts days from 1970-01-01 (UTC).
 
-    `times_left` counts the matches that the player left. They are not in `matches`.
+    `times_left` counts the matches that the player left, and `times_left_losing` those of them that
+    they left in a lost position. They are not in `matches`.
     """
 
     points: int
@@ -93,6 +100,7 @@ class PlayerNumbers(NamedTuple):
     day: int
     bot_points: int
     times_left: int = 0
+    times_left_losing: int = 0
 
 
 class UncountedMatch(NamedTuple):
@@ -119,6 +127,7 @@ class SeatStanding(NamedTuple):
     lost: bool
     after: PlayerNumbers | None
     abandoned: bool = False
+    left_losing: bool = False
 
 
 class SeriesSeat(NamedTuple):
@@ -172,7 +181,9 @@ class StandingsUpdate:
     async def add(self, matches: Sequence[UncountedMatch], seats: Sequence[SeatStanding]) -> None:
         """Add the results of these matches, in order. A match without seats has no result."""
         bot = (0,) * len(PlayerNumbers._fields)
-        rows = [(*seat[:7], seat.abandoned, *(seat.after or bot)) for seat in seats]
+        rows = [
+            (*seat[:7], seat.abandoned, seat.left_losing, *(seat.after or bot)) for seat in seats
+        ]
         if rows:
             await self._connection.execute(_ADD_STANDINGS, *_columns(rows))
         last = {seat.player: seat.after for seat in seats if seat.player is not None}

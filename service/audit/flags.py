@@ -9,6 +9,7 @@ from typing import Final
 from durak.v1 import audit_service_pb2 as api
 from eventstore.read_models.flags import (
     LOSSES_TO_ONE,
+    LOST_POSITIONS_LEFT,
     MATCHES_LEFT,
     NEW_ACCOUNT_WINS,
     PAIR_LOSSES,
@@ -35,6 +36,9 @@ def flag_rules(config: Config) -> FlagRules:
             LOSSES_TO_ONE, config.flag_pair_losses_min, config.flag_share_min
         ),
         api.FLAG_KIND_MATCHES_LEFT: FlagRule(MATCHES_LEFT, config.flag_matches_left_min),
+        api.FLAG_KIND_LOST_POSITIONS_LEFT: FlagRule(
+            LOST_POSITIONS_LEFT, config.flag_lost_positions_left_min
+        ),
         api.FLAG_KIND_NEW_ACCOUNT_WINS: FlagRule(
             NEW_ACCOUNT_WINS,
             config.flag_new_account_wins_min,

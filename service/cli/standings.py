@@ -53,6 +53,7 @@ def _rating_line(rating: api.Rating, translate: Translate) -> str:
         losses=rating.losses,
         bots=rating.bot_points_today,
         left=rating.times_left,
+        losing=rating.times_left_losing,
     )
 
 

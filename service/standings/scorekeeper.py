@@ -4,12 +4,15 @@ It counts matches in the order in which they ended. Every replica runs it, and t
 at a time work. The result depends only on the log and the rating settings (docs/adr/0008).
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from google.protobuf.message import DecodeError
 
+from domain.endgame.forecast import left_losing
+from domain.match.fold import CorruptLogError
 from domain.rating import (
     Rating,
     RatingSettings,
@@ -22,7 +25,7 @@ from domain.rating import (
 )
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.settings_pb2 import BotLevel
-from eventstore import EventStore
+from eventstore import EventStore, first_hash
 from eventstore.read_models.standings import (
     PlayerNumbers,
     SeatStanding,
@@ -32,6 +35,7 @@ from eventstore.read_models.standings import (
 from service.config import Config
 from service.rpc.failures import Failures
 from service.rpc.set_aside import SetAside
+from service.stored_records import read_records
 from service.times import Now, system_now_us, to_datetime
 from service.watchdog import progress, rest
 
@@ -48,6 +52,7 @@ class Scorekeeper:
         self.set_aside: SetAside[UUID] = SetAside("standings", failures)
         """Matches with a summary that is no message. They are counted once it is repaired."""
         self._store = store
+        self._failures = failures
         self._config = config
         self._now_us = now_us
         self._numbers = numbers_of(config)
@@ -100,11 +105,25 @@ class Scorekeeper:
                 ratings |= rate(match.result, seated, ratings, day, self._numbers)
                 seats += _seats(when, match, ratings)
             elif leaver := leaver_of(match):
-                ratings |= count_leaving(leaver, ratings, self._numbers)
-                seats.append(_leaver_seat(when, match, ratings[leaver]))
+                losing = await self._left_losing(when.match_id)
+                ratings |= count_leaving(leaver, ratings, self._numbers, losing=losing)
+                seats.append(_leaver_seat(when, match, ratings[leaver], losing=losing))
         await update.add(ended, seats)
         self._counted_players = {seat.player for seat in seats if seat.player is not None}
         return len(ended)
+
+    async def _left_losing(self, match_id: UUID) -> bool:
+        """Return whether the player left a lost position. If the log is damaged: False.
+
+        A damaged log is reported. `durak rebuild` counts the match again once it is repaired.
+        """
+        stored = await self._store.read(match_id)
+        try:
+            records = read_records(stored, first_hash(match_id))
+            return await asyncio.to_thread(left_losing, records)
+        except CorruptLogError as error:
+            self._failures.report("standings", error, match_id=str(match_id))
+            return False
 
     def _is_readable(self, match: UncountedMatch) -> bool:
         """Return whether the summary of a match is a message. If not, set the match aside."""
@@ -162,7 +181,9 @@ def leaver_of(match: MatchSummary) -> str:
     return match.seats[result.leaver].player_id if result.HasField("leaver") else ""
 
 
-def _leaver_seat(ended: UncountedMatch, match: MatchSummary, after: Rating) -> SeatStanding:
+def _leaver_seat(
+    ended: UncountedMatch, match: MatchSummary, after: Rating, *, losing: bool
+) -> SeatStanding:
     return SeatStanding(
         match_id=ended.match_id,
         seat=match.result.leaver,
@@ -173,4 +194,5 @@ def _leaver_seat(ended: UncountedMatch, match: MatchSummary, after: Rating) -> S
         lost=False,
         after=PlayerNumbers(*after),
         abandoned=True,
+        left_losing=losing,
     )

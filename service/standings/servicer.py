@@ -133,4 +133,5 @@ def _rating(player_id: str, numbers: PlayerNumbers, today: int) -> api.Rating:
         losses=numbers.losses,
         bot_points_today=numbers.bot_points if numbers.day == today else 0,
         times_left=numbers.times_left,
+        times_left_losing=numbers.times_left_losing,
     )

@@ -357,6 +357,10 @@ class _FlagKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FlagKind.Val
     """`player_id` lost to hardly anybody but `other_player_id`, who had the first place. `matches` are all matches in which
     the player was the durak and a person had the first place.
     """
+    FLAG_KIND_LOST_POSITIONS_LEFT: _FlagKind.ValueType  # 5
+    """`player_id` repeatedly left matches in lost positions: see Rating.times_left_losing. `matches` are all matches that
+    the player finished or left.
+    """
 
 class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
     """The kind of a flag."""
@@ -376,6 +380,10 @@ FLAG_KIND_NEW_ACCOUNT_WINS: FlagKind.ValueType  # 3
 FLAG_KIND_LOSSES_TO_ONE: FlagKind.ValueType  # 4
 """`player_id` lost to hardly anybody but `other_player_id`, who had the first place. `matches` are all matches in which
 the player was the durak and a person had the first place.
+"""
+FLAG_KIND_LOST_POSITIONS_LEFT: FlagKind.ValueType  # 5
+"""`player_id` repeatedly left matches in lost positions: see Rating.times_left_losing. `matches` are all matches that
+the player finished or left.
 """
 Global___FlagKind: _TypeAlias = FlagKind  # noqa: Y015
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from durak.v1 import settings_pb2 as durak_dot_v1_dot_settings__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n durak/v1/standings_service.proto\x12\x08\x64urak.v1\x1a\x17\x64urak/v1/settings.proto\"%\n\x10GetSeriesRequest\x12\x11\n\tseries_id\x18\x01 \x01(\t\"\x88\x01\n\nSeriesSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12%\n\tbot_level\x18\x04 \x01(\x0e\x32\x12.durak.v1.BotLevel\x12\x0c\n\x04wins\x18\x05 \x01(\x05\x12\x0e\n\x06losses\x18\x06 \x01(\x05\"\x91\x01\n\x11GetSeriesResponse\x12\x11\n\tseries_id\x18\x01 \x01(\t\x12$\n\x08settings\x18\x02 \x01(\x0b\x32\x12.durak.v1.Settings\x12#\n\x05seats\x18\x03 \x03(\x0b\x32\x14.durak.v1.SeriesSeat\x12\x0f\n\x07matches\x18\x04 \x01(\x05\x12\r\n\x05\x64raws\x18\x05 \x01(\x05\"\xb8\x01\n\rRatingNumbers\x12\x16\n\x0einitial_points\x18\x01 \x01(\x05\x12\x14\n\x0cmatch_points\x18\x02 \x01(\x05\x12\x14\n\x0cscale_points\x18\x03 \x01(\x05\x12\x17\n\x0f\x65\x61sy_bot_points\x18\x04 \x01(\x05\x12\x19\n\x11normal_bot_points\x18\x05 \x01(\x05\x12\x17\n\x0fhard_bot_points\x18\x06 \x01(\x05\x12\x16\n\x0e\x62ot_day_points\x18\x07 \x01(\x05\"\x88\x01\n\x06Rating\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06points\x18\x02 \x01(\x05\x12\x0f\n\x07matches\x18\x03 \x01(\x05\x12\x0c\n\x04wins\x18\x04 \x01(\x05\x12\x0e\n\x06losses\x18\x05 \x01(\x05\x12\x18\n\x10\x62ot_points_today\x18\x06 \x01(\x05\x12\x12\n\ntimes_left\x18\x07 \x01(\x05\"%\n\x10GetRatingRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"_\n\x11GetRatingResponse\x12 \n\x06rating\x18\x01 \x01(\x0b\x32\x10.durak.v1.Rating\x12(\n\x07numbers\x18\x02 \x01(\x0b\x32\x17.durak.v1.RatingNumbers\";\n\x12ListRatingsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"{\n\x13ListRatingsResponse\x12!\n\x07ratings\x18\x01 \x03(\x0b\x32\x10.durak.v1.Rating\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12(\n\x07numbers\x18\x03 \x01(\x0b\x32\x17.durak.v1.RatingNumbers2\xea\x01\n\x10StandingsService\x12\x44\n\tGetSeries\x12\x1a.durak.v1.GetSeriesRequest\x1a\x1b.durak.v1.GetSeriesResponse\x12\x44\n\tGetRating\x12\x1a.durak.v1.GetRatingRequest\x1a\x1b.durak.v1.GetRatingResponse\x12J\n\x0bListRatings\x12\x1c.durak.v1.ListRatingsRequest\x1a\x1d.durak.v1.ListRatingsResponseBb\n\x08\x64urak.v1B\x15StandingsServiceProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n durak/v1/standings_service.proto\x12\x08\x64urak.v1\x1a\x17\x64urak/v1/settings.proto\"%\n\x10GetSeriesRequest\x12\x11\n\tseries_id\x18\x01 \x01(\t\"\x88\x01\n\nSeriesSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12%\n\tbot_level\x18\x04 \x01(\x0e\x32\x12.durak.v1.BotLevel\x12\x0c\n\x04wins\x18\x05 \x01(\x05\x12\x0e\n\x06losses\x18\x06 \x01(\x05\"\x91\x01\n\x11GetSeriesResponse\x12\x11\n\tseries_id\x18\x01 \x01(\t\x12$\n\x08settings\x18\x02 \x01(\x0b\x32\x12.durak.v1.Settings\x12#\n\x05seats\x18\x03 \x03(\x0b\x32\x14.durak.v1.SeriesSeat\x12\x0f\n\x07matches\x18\x04 \x01(\x05\x12\r\n\x05\x64raws\x18\x05 \x01(\x05\"\xb8\x01\n\rRatingNumbers\x12\x16\n\x0einitial_points\x18\x01 \x01(\x05\x12\x14\n\x0cmatch_points\x18\x02 \x01(\x05\x12\x14\n\x0cscale_points\x18\x03 \x01(\x05\x12\x17\n\x0f\x65\x61sy_bot_points\x18\x04 \x01(\x05\x12\x19\n\x11normal_bot_points\x18\x05 \x01(\x05\x12\x17\n\x0fhard_bot_points\x18\x06 \x01(\x05\x12\x16\n\x0e\x62ot_day_points\x18\x07 \x01(\x05\"\xa3\x01\n\x06Rating\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06points\x18\x02 \x01(\x05\x12\x0f\n\x07matches\x18\x03 \x01(\x05\x12\x0c\n\x04wins\x18\x04 \x01(\x05\x12\x0e\n\x06losses\x18\x05 \x01(\x05\x12\x18\n\x10\x62ot_points_today\x18\x06 \x01(\x05\x12\x12\n\ntimes_left\x18\x07 \x01(\x05\x12\x19\n\x11times_left_losing\x18\x08 \x01(\x05\"%\n\x10GetRatingRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"_\n\x11GetRatingResponse\x12 \n\x06rating\x18\x01 \x01(\x0b\x32\x10.durak.v1.Rating\x12(\n\x07numbers\x18\x02 \x01(\x0b\x32\x17.durak.v1.RatingNumbers\";\n\x12ListRatingsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"{\n\x13ListRatingsResponse\x12!\n\x07ratings\x18\x01 \x03(\x0b\x32\x10.durak.v1.Rating\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12(\n\x07numbers\x18\x03 \x01(\x0b\x32\x17.durak.v1.RatingNumbers2\xea\x01\n\x10StandingsService\x12\x44\n\tGetSeries\x12\x1a.durak.v1.GetSeriesRequest\x1a\x1b.durak.v1.GetSeriesResponse\x12\x44\n\tGetRating\x12\x1a.durak.v1.GetRatingRequest\x1a\x1b.durak.v1.GetRatingResponse\x12J\n\x0bListRatings\x12\x1c.durak.v1.ListRatingsRequest\x1a\x1d.durak.v1.ListRatingsResponseBb\n\x08\x64urak.v1B\x15StandingsServiceProtoP\x01Z\"durak.example/gen/durak/v1;durakv1\xa2\x02\x03\x44RK\xaa\x02\x08\x44urak.V1\xba\x02\x07\x44urakV1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,15 +42,15 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RATINGNUMBERS']._serialized_start=398
   _globals['_RATINGNUMBERS']._serialized_end=582
   _globals['_RATING']._serialized_start=585
-  _globals['_RATING']._serialized_end=721
-  _globals['_GETRATINGREQUEST']._serialized_start=723
-  _globals['_GETRATINGREQUEST']._serialized_end=760
-  _globals['_GETRATINGRESPONSE']._serialized_start=762
-  _globals['_GETRATINGRESPONSE']._serialized_end=857
-  _globals['_LISTRATINGSREQUEST']._serialized_start=859
-  _globals['_LISTRATINGSREQUEST']._serialized_end=918
-  _globals['_LISTRATINGSRESPONSE']._serialized_start=920
-  _globals['_LISTRATINGSRESPONSE']._serialized_end=1043
-  _globals['_STANDINGSSERVICE']._serialized_start=1046
-  _globals['_STANDINGSSERVICE']._serialized_end=1280
+  _globals['_RATING']._serialized_end=748
+  _globals['_GETRATINGREQUEST']._serialized_start=750
+  _globals['_GETRATINGREQUEST']._serialized_end=787
+  _globals['_GETRATINGRESPONSE']._serialized_start=789
+  _globals['_GETRATINGRESPONSE']._serialized_end=884
+  _globals['_LISTRATINGSREQUEST']._serialized_start=886
+  _globals['_LISTRATINGSREQUEST']._serialized_end=945
+  _globals['_LISTRATINGSRESPONSE']._serialized_start=947
+  _globals['_LISTRATINGSRESPONSE']._serialized_end=1070
+  _globals['_STANDINGSSERVICE']._serialized_start=1073
+  _globals['_STANDINGSSERVICE']._serialized_end=1307
 # @@protoc_insertion_point(module_scope)

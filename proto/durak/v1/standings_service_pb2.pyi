@@ -189,6 +189,7 @@ class Rating(_message.Message):
     LOSSES_FIELD_NUMBER: _builtins.int
     BOT_POINTS_TODAY_FIELD_NUMBER: _builtins.int
     TIMES_LEFT_FIELD_NUMBER: _builtins.int
+    TIMES_LEFT_LOSING_FIELD_NUMBER: _builtins.int
     player_id: _builtins.str
     points: _builtins.int
     """The points. Can be negative."""
@@ -204,6 +205,10 @@ class Rating(_message.Message):
     """Matches that the player left, or lost by three timeouts in a row (R10.3, R10.4, R13.3). They give and cost no
     points and are not in `matches`.
     """
+    times_left_losing: _builtins.int
+    """The matches in `times_left` that the player left in a lost position: with an empty stock, where the other seat of two
+    could force a win, or where the player had more cards than all others together.
+    """
     def __init__(
         self,
         *,
@@ -214,10 +219,11 @@ class Rating(_message.Message):
         losses: _builtins.int = ...,
         bot_points_today: _builtins.int = ...,
         times_left: _builtins.int = ...,
+        times_left_losing: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_points_today", b"bot_points_today", "losses", b"losses", "matches", b"matches", "player_id", b"player_id", "points", b"points", "times_left", b"times_left", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_points_today", b"bot_points_today", "losses", b"losses", "matches", b"matches", "player_id", b"player_id", "points", b"points", "times_left", b"times_left", "times_left_losing", b"times_left_losing", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -15,6 +15,7 @@ _TEXTS: Final = (
     (api.FLAG_KIND_PAIR_LOSSES, "lost to {flag.other_player_id}"),
     (api.FLAG_KIND_LOSSES_TO_ONE, "lost mostly to {flag.other_player_id}"),
     (api.FLAG_KIND_MATCHES_LEFT, "left"),
+    (api.FLAG_KIND_LOST_POSITIONS_LEFT, "left in lost positions"),
     (api.FLAG_KIND_NEW_ACCOUNT_WINS, "won against new accounts"),
 )
 

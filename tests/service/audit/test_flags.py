@@ -24,6 +24,7 @@ NOON = datetime(2126, 5, 1, 12, tzinfo=UTC)  # the service itself counts no matc
 THRESHOLDS = {
     "flag_pair_losses_min": 3,
     "flag_matches_left_min": 2,
+    "flag_lost_positions_left_min": 2,
     "flag_new_account_wins_min": 2,
     "flag_new_account_matches_max": 1,
 }
@@ -41,11 +42,11 @@ class Results:
         """Store a win of one player against another. The id of a bot is empty."""
         return await self._end((winner, True, False, False), (loser, False, True, False))
 
-    async def leave(self, player: str) -> UUID:
-        """Store a match that a player left."""
-        return await self._end((player, False, False, True))
+    async def leave(self, player: str, *, losing: bool = False) -> UUID:
+        """Store a match that a player left, perhaps in a lost position."""
+        return await self._end((player, False, False, True), losing=losing)
 
-    async def _end(self, *seats: tuple[str, bool, bool, bool]) -> UUID:
+    async def _end(self, *seats: tuple[str, bool, bool, bool], losing: bool = False) -> UUID:
         writer = Writer(self._store)
         self._minute += 1
         at = NOON + timedelta(minutes=self._minute)
@@ -61,7 +62,7 @@ class Results:
                 standings.append(
                     SeatStanding(
                         ended.match_id, seat, at, None, player or None, won, lost,
-                        numbers if player else None, left,
+                        numbers if player else None, left, losing,
                     )
                 )  # fmt: skip
             await update.add([ended], standings)
@@ -155,6 +156,19 @@ async def test_R13_3_players_who_repeatedly_leave_are_flagged(
     ids = [await results.leave("bob") for _ in range(2)]
     (flag,) = await flags(auditor, api.FLAG_KIND_MATCHES_LEFT)
     assert (flag.player_id, flag.other_player_id, flag.cases, flag.matches) == ("bob", "", 2, 3)
+    assert list(flag.match_ids) == [str(match_id) for match_id in reversed(ids)]
+
+
+async def test_players_who_repeatedly_leave_lost_positions_are_flagged(
+    auditor: Caller, results: Results
+) -> None:
+    for _ in range(4):
+        await results.leave("ann")
+    await results.leave("ann", losing=True)
+    ids = [await results.leave("bob", losing=True) for _ in range(2)]
+    await results.leave("bob")
+    (flag,) = await flags(auditor, api.FLAG_KIND_LOST_POSITIONS_LEFT)
+    assert (flag.player_id, flag.cases, flag.matches) == ("bob", 2, 3)
     assert list(flag.match_ids) == [str(match_id) for match_id in reversed(ids)]
 
 

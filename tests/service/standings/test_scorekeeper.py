@@ -8,6 +8,7 @@ from functools import partial
 from uuid import UUID
 
 import asyncpg
+import pytest
 
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Outcome
@@ -18,6 +19,7 @@ from eventstore.read_models.standings import PlayerNumbers, SeriesSeat
 from service.config import Config
 from service.rebuild import rebuild
 from service.rpc.failures import Failures
+from service.standings import scorekeeper
 from service.standings.scorekeeper import Scorekeeper
 from tests.conftest import Database, execute
 from tests.eventstore.support import until
@@ -253,3 +255,17 @@ async def test_two_services_count_each_match_once(playing: Playing) -> None:
         for keeper in keepers:
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)
+
+
+async def test_R13_3_leaving_a_lost_position_is_counted_apart(
+    playing: Playing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which positions are lost is tested with the forecast. Here it decides the count alone."""
+    replica = await playing.replica()
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    for losing in (True, False, True):
+        monkeypatch.setattr(scorekeeper, "left_losing", lambda _, losing=losing: losing)
+        await leave(players[1], await seated(players))
+        assert await count(replica.store) == 1
+    bob = await replica.store.standings.read_rating("bob")
+    assert bob == PlayerNumbers(1000, 0, 0, 0, 0, 0, times_left=3, times_left_losing=2)

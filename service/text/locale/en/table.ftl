@@ -178,7 +178,7 @@ coins-transfer = { $kind ->
     [correction-in] correction after a dispute
    *[correction-out] correction after a dispute
   }
-rating = { $points } points  { $player }: matches { $matches }, won { $wins }, lost { $losses }, matches left { $left }, points from bots today { $bots }
+rating = { $points } points  { $player }: matches { $matches }, won { $wins }, lost { $losses }, matches left { $left } (of them lost positions { $losing }), points from bots today { $bots }
 rating-numbers = Everybody starts with { $initial } points. A match adds or takes at most { $match }. A difference of { $scale } points means odds of ten to one. Bots count as { $easy } (easy), { $normal } (normal), { $hard } (hard); matches against them add at most { $day } points a day.
 series = Matches played out: { $matches }, of them draws: { $draws }
 series-seat = { $player }: { $wins } won, { $losses } lost

@@ -2,6 +2,7 @@
 #
 #   PYTHON=/path/to/python3.11    the interpreter, if it is not on PATH
 #   TESTS=tests/domain ARGS=-x    the tests that `make test` runs, and options of pytest
+#   DURAK_CORE=pure               run the core in plain Python; `compiled` asks for the compiled one (docs/adr/0021)
 #   WORKERS=3                     number of test processes; more than cores, because tests wait for clocks a third of the time
 
 UV_VERSION := 0.13.9
@@ -23,7 +24,7 @@ MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo web test bench lint format proto docs proto-baseline clean
+.PHONY: help setup compile serve demo web test bench lint format proto docs proto-baseline clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -32,19 +33,22 @@ help: ## List the targets
 setup: $(SYNC_STAMP) ## Only set up the environment; every other target does this automatically
 	@:
 
-serve: setup ## Run the service, on an embedded Postgres unless DURAK_DATABASE_URL is set
+compile: setup ## Compile the core with mypyc, if its sources have changed: a minute of work that makes it faster (docs/adr/0021)
+	@$(BIN)/python -m compiled.build
+
+serve: compile ## Run the service, on an embedded Postgres unless DURAK_DATABASE_URL is set
 	@exec $(BIN)/durak serve $(ARGS)
 
 demo: setup ## Play a whole match over gRPC between four clients and replay it from the log
 	@exec $(BIN)/durak demo $(ARGS)
 
-web: setup ## Play in the browser: starts Postgres, the service, the edge and the web client. Needs Node
+web: compile ## Play in the browser: starts Postgres, the service, the edge and the web client. Needs Node
 	@exec $(BIN)/python deploy/web.py $(ARGS)
 
 test: setup ## Run the tests on three processes; TESTS=tests/domain selects a part, ARGS=-x passes options to pytest
 	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) $(TESTS)
 
-bench: setup ## Run the benchmarks in about four minutes; standard output is one JSON object
+bench: compile ## Run the benchmarks in about four minutes; standard output is one JSON object
 	@exec $(BIN)/python -m tests.bench $(ARGS)
 
 lint: setup ## Check style, types, the contract, the import contracts, the generated code and docs

@@ -18,14 +18,11 @@ True
 
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
-if TYPE_CHECKING:
-    from durak.v1.cards_pb2 import Card as CardEnum
+from durak.v1.cards_pb2 import Card as CardEnum
 
-    Card: TypeAlias = CardEnum.ValueType
-else:
-    Card = int
+Card: TypeAlias = CardEnum.ValueType
 CardMask: TypeAlias = int
 
 CARDS: Final = cast("tuple[Card, ...]", tuple(range(1, 53)))

@@ -60,6 +60,7 @@ from service.checkpoints import signing_keys
 from service.checkpoints.checkpointer import Checkpointer
 from service.checkpoints.signing_keys import NoteKeyError
 from service.config import Config
+from service.core import core_form
 from service.disputes.servicer import DisputeService
 from service.feeds.feeds import Feeds
 from service.feeds.servicer import FeedService
@@ -347,7 +348,9 @@ async def serve_forever(config: Config, started: Callable[[Running], None]) -> N
     stop = stop_requested()
     relax_collector()
     async with running(config) as server:
-        _log.info("started", address=server.address, tls=config.tls_key is not None)
+        _log.info(
+            "started", address=server.address, tls=config.tls_key is not None, core=core_form()
+        )
         started(server)
         await stop.wait()
         _log.info("stopping")

@@ -62,7 +62,7 @@ def test_every_folder_of_tests_mirrors_a_folder_of_the_code() -> None:
     folders = {path.parent.relative_to(ROOT / "tests") for path in python_files("tests")}
     mirrors = {folder for folder in folders if folder.parts and folder.parts[0] in PACKAGES}
     others = {folder.parts[0] for folder in folders - mirrors if folder.parts}
-    assert others <= {"bench", "deploy", "e2e"}
+    assert others <= {"bench", "compiled", "deploy", "e2e"}
     assert [str(folder) for folder in mirrors if not (ROOT / folder).is_dir()] == []
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from domain.audit.consequences import (
+    KIND_OF,
     Consequence,
     Discard,
     Draws,
@@ -34,13 +35,13 @@ from durak.v1.events_pb2 import (
     SeatResult,
 )
 
-_KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+_KINDS: Final[Mapping[type[Consequence], Kind]] = MappingProxyType(
     {
-        Deal.kind: Kind.SHUFFLE,
-        Discard.kind: Kind.DISCARDED,
-        PickUp.kind: Kind.TOOK,
-        Draws.kind: Kind.DREW,
-        GoingOut.kind: Kind.WENT_OUT,
+        Deal: Kind.SHUFFLE,
+        Discard: Kind.DISCARDED,
+        PickUp: Kind.TOOK,
+        Draws: Kind.DREW,
+        GoingOut: Kind.WENT_OUT,
     }
 )
 _SHARE_CLAUSES: Final[Mapping[int, str]] = MappingProxyType(
@@ -68,7 +69,8 @@ class Comparison:
         state = self._state
         while (expected := state.expected) is not None and not state.is_ended:
             clause, event = expected
-            if event.kind == entry.kind or {event.kind, entry.kind} == {Discard.kind, PickUp.kind}:
+            kinds = {KIND_OF[type(event)], entry.kind}
+            if len(kinds) == 1 or kinds == {"discarded", "took"}:
                 return  # a bout that ends in the wrong way is one finding, by `judge`
             self._notes.fault(Kind.MISSING, clause, event, entry.kind)
             if isinstance(event, UnknownDeal):
@@ -78,7 +80,7 @@ class Comparison:
 
     def judge(self, entry: Entry) -> None:
         """Judge a consequence, except the result, and apply what the rules or the log say."""
-        if entry.kind == Deal.kind:
+        if entry.kind == "dealt":
             self._judge_seats_dealt(entry.body)
         state, expected = self._state, self._state.expected
         found = read_consequence(entry)
@@ -102,9 +104,9 @@ class Comparison:
             self._notes.fault(Kind.SHUFFLE, "R3.1", "hands by seat", seats)
 
     def _report(self, expected: Expected | None, found: Consequence) -> None:
-        fault, kind = self._notes.fault, _KINDS[found.kind]
+        fault, kind = self._notes.fault, _KINDS[type(found)]
         if expected is None:
-            fault(Kind.UNEXPECTED, "R7.3", f"no {found.kind} now", found)
+            fault(Kind.UNEXPECTED, "R7.3", f"no {KIND_OF[type(found)]} now", found)
             return
         match expected.event, found:
             case UnknownDeal(), _:

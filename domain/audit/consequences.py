@@ -7,7 +7,7 @@ log. The log is right where the two are equal.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from domain.audit.deck import Deal, labels
 from domain.audit.records import Entry
@@ -36,17 +36,14 @@ _REASONS: Final[Mapping[int, str]] = MappingProxyType(
 class UnknownDeal:
     """A deal that cannot be derived: no seed in the log fits the published hash."""
 
-    kind: ClassVar[str] = "dealt"
-
     def __str__(self) -> str:
-        return self.kind
+        return "dealt"
 
 
 @dataclass(frozen=True, slots=True)
 class Discard:
     """The table goes to the discard pile (R7.1)."""
 
-    kind: ClassVar[str] = "discarded"
     cards: list[int]
 
     def __str__(self) -> str:
@@ -57,7 +54,6 @@ class Discard:
 class PickUp:
     """A seat picks up the table (R7.2, R11.4)."""
 
-    kind: ClassVar[str] = "took"
     seat: int
     cards: list[int]
     reason: int
@@ -79,7 +75,6 @@ class SeatDraw(NamedTuple):
 class Draws:
     """Hands are filled from the stock, in drawing order (R8)."""
 
-    kind: ClassVar[str] = "drew"
     draws: list[SeatDraw]
 
     def __str__(self) -> str:
@@ -90,7 +85,6 @@ class Draws:
 class GoingOut:
     """Seats without cards are out, once the stock is empty (R9.1, R9.2)."""
 
-    kind: ClassVar[str] = "went_out"
     seats: list[int]
     place: int
 
@@ -99,6 +93,21 @@ class GoingOut:
 
 
 Consequence = Deal | Discard | PickUp | Draws | GoingOut | Score
+
+
+KIND_OF: Final[Mapping[type[Consequence | UnknownDeal], str]] = MappingProxyType(
+    {
+        UnknownDeal: "dealt",
+        Deal: "dealt",
+        Discard: "discarded",
+        PickUp: "took",
+        Draws: "drew",
+        GoingOut: "went_out",
+        Score: "finished",
+    }
+)
+"""The names of these events in the contract. mypyc supports no class variables of data classes."""
+KINDS: Final = frozenset(KIND_OF.values())
 
 
 class Expected(NamedTuple):
@@ -136,12 +145,11 @@ def _going_out(body: WentOut) -> GoingOut:
 
 READERS: Final[Mapping[str, Callable[[Any], Consequence]]] = MappingProxyType(
     {
-        Deal.kind: _deal,
-        Discard.kind: _discard,
-        PickUp.kind: _pick_up,
-        Draws.kind: _draws,
-        GoingOut.kind: _going_out,
+        "dealt": _deal,
+        "discarded": _discard,
+        "took": _pick_up,
+        "drew": _draws,
+        "went_out": _going_out,
     }
 )
-KINDS: Final = frozenset((*READERS, Score.kind))
-"""The names of these events in the contract. The result is read by `Comparison.judge_result`."""
+"""By the names in the contract. The result is read by `Comparison.judge_result`."""

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 # By card number 1 ... 52; entry 0 is no card.
 RANK: Final[tuple[int, ...]] = (0, *([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14] * 4))
@@ -65,7 +65,6 @@ def promise(match_id: bytes, player_id: str, secret: bytes) -> bytes:
 class Deal:
     """The cards after the deal: hands in dealing order, the stock in drawing order."""
 
-    kind: ClassVar[str] = "dealt"
     hands: list[list[int]]
     trump_card: int
     stock: list[int]
@@ -73,7 +72,7 @@ class Deal:
 
     def __str__(self) -> str:
         """Name the event; which cards differ is said one by one."""
-        return self.kind
+        return "dealt"
 
 
 def deal(size: int, server_seed: bytes, match_id: bytes, secrets: Sequence[bytes]) -> Deal:

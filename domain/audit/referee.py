@@ -116,7 +116,7 @@ class Referee:
             self._commands.judge_initiating(entry)
         if seat is not None:
             clock.judge_server_act(entry, seat)
-        if expected is not None and expected.event.kind != entry.kind:
+        if expected is not None and consequences.KIND_OF[type(expected.event)] != entry.kind:
             self.comparison.apply_missing(entry)
         if not state.is_ended:
             self._judges[entry.kind](entry)

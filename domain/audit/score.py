@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from durak.v1.events_pb2 import (
     OUTCOME_ABANDONED,
@@ -19,7 +18,6 @@ class Score:
     A place is None if the match was cancelled or abandoned.
     """
 
-    kind: ClassVar[str] = "finished"
     outcome: int
     durak: int | None
     leaver: int | None
@@ -29,7 +27,7 @@ class Score:
 
     def __str__(self) -> str:
         """Name the event; its parts are compared one by one."""
-        return self.kind
+        return "finished"
 
 
 def cancelled(stake: int, seats: Sequence[int], prevented_by: Sequence[int] = ()) -> Score:

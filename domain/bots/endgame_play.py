@@ -23,18 +23,18 @@ def is_endgame(view: TableView) -> bool:
     return not view.stock_count and sum(not seat.place for seat in view.seats) == 2
 
 
-def best_moves(view: TableView, memory: CardMemory) -> list[Move]:
+def best_moves(view: TableView, memory: CardMemory, positions: int = POSITIONS_MAX) -> list[Move]:
     """Return the moves that keep the best result, as far as the solver's budget can prove it.
 
     This is a single move if it is proven to win, else all moves that are not proven to be worse
-    than another. Challenges are not considered. The seat must be on the clock and have more than
-    one move.
+    than another. ``positions`` is the budget. Challenges are not considered. The seat must be on
+    the clock and have more than one move.
     """
     solver = Solver(known_position(view, memory))
-    solution = solver.solve(POSITIONS_MAX)
+    solution = solver.solve(positions)
     if solution.exact and solution.value is Value.WIN:
         return [_message(solution.best_move)]
-    values = solver.evaluate_moves(POSITIONS_MAX)
+    values = solver.evaluate_moves(positions)
     proven = max((found.value for found in values.values() if found.exact), default=Value.LOSS)
     return [
         _message(move) for move, found in values.items() if found.value >= proven or not found.exact

@@ -6,11 +6,11 @@ are counted in positions and iterations, never in time, so the same seed always 
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from domain.bots.card_memory import CardMemory, remember_cards
 from domain.bots.determinization import Determinizer, SeededRandom
-from domain.bots.endgame_play import best_moves, is_endgame
+from domain.bots.endgame_play import POSITIONS_MAX, best_moves, is_endgame
 from domain.bots.evaluation import HAND_EVALUATORS
 from domain.bots.legality import sure_challenge
 from domain.bots.normal import policy_move
@@ -26,7 +26,20 @@ ITERATIONS_MAX: Final = 300
 """The number of iterations of the tree search for one move."""
 
 
-def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
+class Budget(NamedTuple):
+    """How much the hard bot may work for one move."""
+
+    iterations: int = ITERATIONS_MAX
+    positions: int = POSITIONS_MAX
+    """The maximum number of positions that the solver visits."""
+
+
+FULL: Final = Budget()
+
+
+def choose_move(
+    view: TableView, history: Sequence[Event], seed: int, budget: Budget = FULL
+) -> Move:
     """Return the hard bot's move."""
     accusation = choose_challenge(view, history, seed)
     if accusation is not None:
@@ -36,10 +49,10 @@ def choose_move(view: TableView, history: Sequence[Event], seed: int) -> Move:
         return moves[0]
     memory = remember_cards(history, view.your_seat)
     if is_endgame(view):
-        moves = best_moves(view, memory)
+        moves = best_moves(view, memory, budget.positions)
     if len(moves) == 1:
         return moves[0]
-    return _best_by_search(moves, view, memory, SeededRandom(seed))
+    return _best_by_search(moves, view, memory, SeededRandom(seed), budget.iterations)
 
 
 def choose_challenge(view: TableView, history: Sequence[Event], seed: int) -> Move | None:  # noqa: ARG001
@@ -48,7 +61,7 @@ def choose_challenge(view: TableView, history: Sequence[Event], seed: int) -> Mo
 
 
 def _best_by_search(
-    moves: Sequence[Move], view: TableView, memory: CardMemory, rng: SeededRandom
+    moves: Sequence[Move], view: TableView, memory: CardMemory, rng: SeededRandom, iterations: int
 ) -> Move:
     """Return the move that the tree search finds. The normal bot's move wins a tie."""
     plain = policy_move(view, NORMAL)
@@ -70,7 +83,7 @@ def _best_by_search(
         # Without a stock the solver has already decided.
         ends_known=samples.is_unique and seen.stock > 0,
     )
-    return choices[search.best(view.your_seat, list(choices), ITERATIONS_MAX)]
+    return choices[search.best(view.your_seat, list(choices), iterations)]
 
 
 def to_action(move: Move, seen: Observation) -> Action | None:

@@ -99,13 +99,10 @@ class Simulation:
 
     def copy(self) -> Simulation:
         """Return an independent copy."""
-        twin = Simulation.__new__(Simulation)
-        twin.hands = self.hands.copy()
-        twin.stock = self.stock.copy()
+        twin = Simulation(
+            self.hands.copy(), self.stock.copy(), self.attacker, self.variant, self.attacks_max
+        )
         twin.in_play = self.in_play  # shared: the list is replaced, never changed
-        twin.attacker = self.attacker
-        twin.variant = self.variant
-        twin.attacks_max = self.attacks_max
         twin.bouts_without_discard = self.bouts_without_discard
         twin.bouts = self.bouts
         twin.table = self.table

@@ -7,7 +7,7 @@ import codecs
 import os
 import sys
 from collections.abc import Mapping
-from importlib import import_module
+from importlib import import_module, metadata
 from io import TextIOWrapper
 from pathlib import Path
 from types import MappingProxyType
@@ -130,7 +130,14 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="durak")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _, asked: _show_version(ctx) if asked else None,
+    help="Show the version, and whether the core is compiled.",
+)
 def durak() -> None:
     """Play Durak (дурак), run the match service, and audit its matches.
 
@@ -141,6 +148,13 @@ def durak() -> None:
     Exit codes: 0 success; 1 refused or failed; 2 wrong usage or setting; 3 service or database
     unreachable; 4 nothing wrong but unproven (verify); 130 Ctrl-C.
     """
+
+
+def _show_version(ctx: click.Context) -> None:
+    """Print the version and the form of the core."""
+    form = import_module("service.core").core_form()
+    click.echo(f"durak {metadata.version('durak')} ({form} core)")
+    ctx.exit()
 
 
 def main() -> None:

@@ -127,4 +127,6 @@ def state_of(match: Match) -> dict[str, object]:
 
 
 def _slots(base: type) -> tuple[str, ...]:
-    return tuple(getattr(base, "__slots__", ()))
+    """The names of the fields. mypyc has another name for the list of them."""
+    slots: tuple[str, ...] = getattr(base, "__slots__", ()) or getattr(base, "__mypyc_attrs__", ())
+    return slots

@@ -10,6 +10,7 @@ import os
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -18,12 +19,12 @@ from domain.bots import (
     Bot,
     choose_challenge,
     choose_move,
-    endgame_play,
     hard,
     move_seed,
     off_clock_seat,
 )
 from domain.bots.arena import BotMatch, estimate, play_deal
+from domain.bots.hard import Budget
 from domain.bots.legality import illegal_plays
 from domain.bots.normal import policy_move
 from domain.bots.packed_cards import SAME_RANK, pack_cards, unpack
@@ -61,11 +62,11 @@ def checked(bot: Bot) -> Bot:
     return replace(bot, choose_move=choose_move)
 
 
-@pytest.fixture
-def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the hard bot a small budget: its moves are worse, and more matches fit into the time."""
-    monkeypatch.setattr(hard, "ITERATIONS_MAX", 20)
-    monkeypatch.setattr(endgame_play, "POSITIONS_MAX", 300)
+FAST: dict[BotLevel.ValueType, Bot] = dict(BOTS) | {
+    HARD: replace(BOTS[HARD], choose_move=partial(hard.choose_move, budget=Budget(20, 300)))
+}
+"""The bots, with a small budget for the hard one: its moves are worse, and more matches fit into
+the time."""
 
 
 # --- rules --------------------------------------------------------------------------------------
@@ -77,19 +78,17 @@ def some_of(wanted: Sequence[Settings], few: int) -> list[tuple[int, Settings]]:
     return [(n, wanted[n * len(wanted) // count % len(wanted)]) for n in range(count)]
 
 
-@pytest.mark.usefixtures("small_budget")
 @pytest.mark.timeout(LIMIT_SECONDS)
 @pytest.mark.parametrize(("level", "few"), [(EASY, 60), (NORMAL_LEVEL, 60), (HARD, 6)])
 def test_bots_play_to_the_end_with_legal_moves_in_all_settings(
     level: BotLevel.ValueType, few: int
 ) -> None:
     for number, wanted in some_of(FREE, few):
-        players = [checked(BOTS[level])] * wanted.seats
+        players = [checked(FAST[level])] * wanted.seats
         match = BotMatch(wanted, players, server_seed(number), range(wanted.seats))
         assert match.play().outcome in (Outcome.OUTCOME_PLAYED_OUT, Outcome.OUTCOME_DRAW)
 
 
-@pytest.mark.usefixtures("small_budget")
 @pytest.mark.timeout(LIMIT_SECONDS)
 @pytest.mark.parametrize(("level", "few"), [(EASY, 5), (NORMAL_LEVEL, 5), (HARD, 2)])
 def test_R14_5_bots_never_cheat_and_never_challenge_a_legal_play(
@@ -102,7 +101,7 @@ def test_R14_5_bots_never_cheat_and_never_challenge_a_legal_play(
         while table.match.phase == PHASE_PLAYING:
             for seat in range(wanted.seats):
                 if table.match.on_clock() >> seat & 1:
-                    move = checked(BOTS[level]).choose_move(
+                    move = checked(FAST[level]).choose_move(
                         *table.shown_to(seat), chance.getrandbits(64)
                     )
                     accuses = move.HasField("challenge")
@@ -141,7 +140,6 @@ def with_deal(table: Table, deal: Dealt, upto: int) -> Table:
     return twin
 
 
-@pytest.mark.usefixtures("small_budget")
 @pytest.mark.parametrize("level", BOTS)
 @pytest.mark.parametrize("seats", [2, 3, 4])
 def test_R14_1_hidden_cards_do_not_change_the_move(level: BotLevel.ValueType, seats: int) -> None:
@@ -167,7 +165,8 @@ def test_R14_1_hidden_cards_do_not_change_the_move(level: BotLevel.ValueType, se
             continue  # both cards are in the same hand by now
         view, history = table.shown_to(seat)
         assert (view, history) == twin.shown_to(seat)
-        assert choose_move(level, view, history, 7) == choose_move(level, *twin.shown_to(seat), 7)
+        choose = FAST[level].choose_move
+        assert choose(view, history, 7) == choose(*twin.shown_to(seat), 7)
         compared += 1
     assert compared > 5
 
@@ -187,10 +186,9 @@ def open_cards(event: Event, seat: int) -> list[Card]:
             return []
 
 
-@pytest.mark.usefixtures("small_budget")
 @pytest.mark.parametrize("level", BOTS)
 def test_the_same_seed_gives_the_same_match(level: BotLevel.ValueType) -> None:
-    players = [BOTS[level], BOTS[EASY]]
+    players = [FAST[level], FAST[EASY]]
     one, other = (BotMatch(settings(), players, server_seed(5), (1, 2)) for _ in range(2))
     assert one.play() == other.play()
     assert one.histories == other.histories
@@ -245,14 +243,13 @@ def throw_onto_takes(view: TableView, history: Sequence[Event], seed: int) -> Mo
     illegal = [card for card in view.hand if card not in view.moves.attack]
     if view.taking and view.your_seat != view.defender and view.attacks_left and illegal:
         return attack(illegal[0])
-    return BOTS[HARD].choose_move(view, history, seed)
+    return FAST[HARD].choose_move(view, history, seed)
 
 
-@pytest.mark.usefixtures("small_budget")
 def test_R11_5_a_player_who_cheats_onto_every_take_loses_to_the_hard_bot() -> None:
-    cheater = replace(BOTS[HARD], choose_move=throw_onto_takes)
+    cheater = replace(FAST[HARD], choose_move=throw_onto_takes)
     deals = [
-        play_deal(settings(tricky=True), cheater, BOTS[HARD], seed=2, number=n) for n in range(12)
+        play_deal(settings(tricky=True), cheater, FAST[HARD], seed=2, number=n) for n in range(12)
     ]
     assert estimate([deal.score for deal in deals]).mean < 0.3
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from domain.bots import BOTS, choose_move, endgame_play, hard
+from domain.bots import BOTS, choose_move, hard
 from domain.bots.arena import estimate, play_deal
 from domain.bots.card_memory import remember_cards
 from domain.bots.determinization import Determinizer, SeededRandom
 from domain.bots.endgame_play import is_endgame, known_position, solve_bout
 from domain.bots.evaluation import HAND_EVALUATORS
+from domain.bots.hard import Budget
 from domain.bots.packed_cards import Packed, pack_cards, pack_mask
 from domain.bots.simulation import Simulation, Variant
 from domain.cards import CARD_BY_NAME, cards_in, deck_cards
@@ -254,16 +257,15 @@ def test_R15_the_ends_of_playouts_are_exact() -> None:
 # --- play ---------------------------------------------------------------------------------------
 
 
-def test_R14_4_the_hard_bot_beats_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_R14_4_the_hard_bot_beats_the_others() -> None:
     """Even with a fraction of its budget. The deals are always the same.
 
     docs/bots.md has the results of the full budget over thousands of deals.
     """
-    monkeypatch.setattr(hard, "ITERATIONS_MAX", 100)
-    monkeypatch.setattr(endgame_play, "POSITIONS_MAX", 1000)
+    bot = replace(BOTS[HARD], choose_move=partial(hard.choose_move, budget=Budget(100, 1000)))
     opponents = [BOTS[BotLevel.BOT_LEVEL_EASY], BOTS[NORMAL]] * 10
     deals = [
-        play_deal(settings(), BOTS[HARD], opponent, seed=4, number=n)
+        play_deal(settings(), bot, opponent, seed=4, number=n)
         for n, opponent in enumerate(opponents)
     ]
     assert estimate([deal.score for deal in deals]).mean > 0.55

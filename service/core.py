@@ -1,0 +1,10 @@
+"""Whether this process runs the compiled core or the core in plain Python."""
+
+from importlib.machinery import ExtensionFileLoader
+
+import domain
+
+
+def core_form() -> str:
+    """Return `compiled` or `pure`."""
+    return "compiled" if isinstance(domain.__loader__, ExtensionFileLoader) else "pure"

@@ -6,7 +6,7 @@ followed matches and one comparison with the database, whatever their number.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import Final, Protocol, TypeVar
@@ -43,6 +43,9 @@ class Feed(Protocol):
 
     def is_behind(self, head: NewsHead) -> bool:
         """Return whether the feed has not read all rows of its player."""
+
+    def list_matches(self) -> Iterable[bytes]:
+        """Return the matches that the feed may follow."""
 
     def end(self, reason: ErrorReason.ValueType) -> None:
         """End the feed."""
@@ -97,7 +100,7 @@ class Feeds:
         if not feeds:
             del self._by_player[feed.player_id]
             del self._players[news_stream(feed.player_id)]
-        for match_id in [it for it, one in self._followed.items() if feed in one.feeds]:
+        for match_id in feed.list_matches():
             self._unfollow(match_id, feed)
 
     def follow(self, feed: Feed, match: Match) -> bool:
@@ -122,9 +125,15 @@ class Feeds:
                     if feed.is_behind(head):
                         feed.wake()
         for match_ids in _pages(self._followed):
-            stream_ids = [UUID(bytes=match_id) for match_id in match_ids]
-            for stream_id, stored in (await self._store.read_heads(stream_ids)).items():
-                self._catch_up(stream_id.bytes, stored.version)
+            # The versions in memory are read before those of the log, which only grow.
+            known = {it: self._followed[it].now.version for it in match_ids if it in self._followed}
+            heads = await self._store.read_heads([UUID(bytes=match_id) for match_id in known])
+            for match_id, version in known.items():
+                stored = heads.get(UUID(bytes=match_id))
+                if stored is None or stored.version < version:
+                    self._log_changed(match_id)
+                else:
+                    self._catch_up(match_id, stored.version)
 
     def _changed(self, change: Change) -> None:
         match = change.match
@@ -196,10 +205,11 @@ class Feeds:
             feed.end(reason)
 
     def _unfollow(self, match_id: bytes, feed: Feed) -> None:
-        followed = self._followed[match_id]
-        followed.feeds.discard(feed)
-        if not followed.feeds:
-            del self._followed[match_id]
+        followed = self._followed.get(match_id)
+        if followed is not None:
+            followed.feeds.discard(feed)
+            if not followed.feeds:
+                del self._followed[match_id]
 
 
 def _pages(table: Mapping[Key, object]) -> Iterator[list[Key]]:

@@ -85,6 +85,10 @@ class PlayerFeed:
         """Return whether the feed has not read all rows of its player."""
         return head.number > self._position.number or head.transfers > self._position.transfers
 
+    def list_matches(self) -> list[bytes]:
+        """Return the matches that the feed may follow."""
+        return list(self._position.versions)
+
     def end(self, reason: ErrorReason.ValueType) -> None:
         """End the feed now, even while it waits for its reader."""
         if self._end_reason is None and self._task is not None:

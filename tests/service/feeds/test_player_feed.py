@@ -13,6 +13,7 @@ from durak.v1.events_pb2 import Outcome
 from durak.v1.wallet_service_pb2 import TransferKind
 from service.rpc.failures import Failures
 from service.standings.scorekeeper import Scorekeeper
+from tests.conftest import Database
 from tests.service.feeds.reading import (
     Reader,
     expected_news,
@@ -20,6 +21,7 @@ from tests.service.feeds.reading import (
     reading,
 )
 from tests.service.matches.test_coin_moves import staked
+from tests.service.matches.test_following import lose_the_end, move
 from tests.service.playing import (
     Player,
     Playing,
@@ -144,25 +146,31 @@ async def test_a_player_who_was_away_for_a_whole_match_gets_all_of_it(playing: P
     assert len(reader.news) == seen
 
 
+@pytest.mark.parametrize("replicas", [1, 2])
 async def test_a_player_who_leaves_and_returns_misses_only_what_happened_between(
-    playing: Playing,
+    playing: Playing, replicas: int
 ) -> None:
-    replica = await playing.replica()
-    ann, bob = await pair(playing, replica)
+    first = await playing.replica()
+    second = await playing.replica() if replicas == 2 else first
+    ann, bob = await pair(playing, first)
+    elsewhere = await playing.player(second, "bob")
     away = Reader(bob)
     await away.catch_up()
-    match_id = (await ann.open()).match_id
-    async with reading(Reader(bob)) as feed:
-        await bob.sit(match_id, seat=1)
-        await bob.call("LeaveMatch", api.LeaveMatchRequest(match_id=match_id, request_id=new_id()))
-        await ann.sit(match_id, seat=0)  # bob has no seat now
-        await bob.sit(match_id, seat=1)
-        await until(lambda: "dealt" in feed.kinds)
+    ids = [(await ann.open()).match_id for _ in range(3)]
+    async with reading(Reader(elsewhere)) as feed:
+        for match_id in ids:
+            await bob.sit(match_id, seat=1)
+            leave = api.LeaveMatchRequest(match_id=match_id, request_id=new_id())
+            await bob.call("LeaveMatch", leave)
+            await ann.sit(match_id, seat=0)  # bob has no seat now
+            await bob.sit(match_id, seat=1)
+        await until(lambda: feed.kinds.count("dealt") == len(ids))
     expected = [("seat_taken", 2), ("seat_vacated", 3), ("seat_taken", 5), ("dealt", 6)]
-    seen = [it for it in kinds_and_versions(feed.of_match(match_id)) if it[0] != "your_turn"]
-    assert seen == expected
     await away.catch_up()
-    assert away.of_match(match_id) == feed.of_match(match_id)
+    for match_id in ids:
+        seen = kinds_and_versions(feed.of_match(match_id))
+        assert [it for it in seen if it[0] != "your_turn"] == expected
+        assert away.of_match(match_id) == feed.of_match(match_id)
 
 
 async def test_a_removed_player_learns_of_it_and_of_nothing_later(playing: Playing) -> None:
@@ -365,6 +373,26 @@ async def test_news_arrive_on_another_replica_when_every_hint_is_lost(playing: P
         await until(lambda: "match_over" in feed.kinds)
     log = await log_of(first.store, match_id)
     assert kinds_and_versions(feed.of_match(match_id)) == expected_news(log, "ann")
+
+
+async def test_a_feed_ends_when_the_log_of_its_match_was_put_back(
+    playing: Playing, database: Database
+) -> None:
+    replica = await playing.replica(heads_interval_seconds=0.1)
+    ann, bob = await pair(playing, replica)
+    match_id = await seated([ann, bob])
+    kept = (await ann.get(match_id)).version
+    await move([ann, bob], match_id)
+    reader = Reader(ann)
+    await reader.catch_up()
+    call = reader.open()
+    reader.take(await call.read())
+    await lose_the_end(database, match_id, kept)
+    async with refused(reasons.ERROR_REASON_LOG_CHANGED):
+        await reader.drain(call)
+    async with refused(reasons.ERROR_REASON_FEED_POSITION_INVALID):
+        await reader.catch_up()
+    await Reader(ann).catch_up()
 
 
 async def test_a_match_without_a_feed_costs_no_query_and_no_entry(playing: Playing) -> None:

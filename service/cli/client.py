@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from types import TracebackType
-from typing import Final, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 from uuid import uuid4
 
 import grpc
@@ -18,6 +18,8 @@ from grpc import aio
 from grpc_status import rpc_status
 
 from durak.v1 import match_service_pb2 as api
+from durak.v1.feed_service_pb2 import WatchPlayerRequest, WatchPlayerResponse
+from durak.v1.feed_service_pb2_grpc import FeedServiceStub
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from service.cli.endpoint import Endpoint
 
@@ -139,14 +141,34 @@ class Client:
         Resumes a watch that breaks. Raises as `call` does.
         """
         request = api.WatchMatchRequest(match_id=match_id, include_views=True)
+        async for message in self._resumed(self.stub.WatchMatch, request):
+            if message.HasField("event"):
+                request.after_version = message.event.version
+            yield message
+
+    async def feed(self, position: str = "") -> AsyncGenerator[WatchPlayerResponse, None]:
+        """Yield the feed of the player after a position, or from now on, without end.
+
+        Resumes a feed that breaks. Raises as `call` does.
+        """
+        request = WatchPlayerRequest(after_position=position)
+        async for message in self._resumed(FeedServiceStub(self.channel).WatchPlayer, request):
+            request.after_position = message.position
+            yield message
+
+    async def _resumed(
+        self, method: Callable[..., Any], request: Message
+    ) -> AsyncGenerator[Any, None]:
+        """Yield the messages of a stream, and open it again when it breaks.
+
+        The caller sets the place to resume from in the request, after each message.
+        """
         budget = self._budget(self._retry_seconds)
         while True:
-            stream = self.stub.WatchMatch(request, metadata=self._metadata)
+            stream = method(request, metadata=self._metadata)
             try:
                 async for message in stream:
                     budget.reset()
-                    if message.HasField("event"):
-                        request.after_version = message.event.version
                     yield message
                 return
             except aio.AioRpcError as error:

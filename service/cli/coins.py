@@ -63,13 +63,17 @@ def balance_line(balance: api.Balance, translate: Translate) -> str:
     )
 
 
+def transfer_kind(transfer: api.Transfer, translate: Translate) -> str:
+    """Return the kind of a transfer in words."""
+    return translate("coins-transfer", kind=_KINDS[transfer.kind])
+
+
 def _transfer_fields(transfer: api.Transfer, translate: Translate) -> list[str]:
     sign = "-" if transfer.kind in _DEBITS else "+"
     if transfer.kind == api.TRANSFER_KIND_POST:
         sign = " "  # from escrow into the bank: the available coins do not change
     amounts = f"{sign}{transfer.coins:<9} = {transfer.available_after_coins:<9}"
-    kind = translate("coins-transfer", kind=_KINDS[transfer.kind])
-    fields = [f"{transfer.number:>5}", f"{amounts} {kind}"]
+    fields = [f"{transfer.number:>5}", f"{amounts} {transfer_kind(transfer, translate)}"]
     cause = transfer.match_id or transfer.dispute_id
     return [*fields, cause] if cause else fields
 

@@ -44,6 +44,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "remove": Entry(
             _PLAY, "service.cli.remove:remove_command", "Remove a player from your table"
         ),
+        "feed": Entry(_PLAY, "service.cli.feed:feed_command", "Print all that concerns you"),
         "coins": Entry(
             _PLAY, "service.cli.coins:coins_command", "Show your coins and latest transfers"
         ),

@@ -1,4 +1,4 @@
-"""The news of players: numbered in the order of commits, and stored with what they point to."""
+"""The news of players: numbered in the order of commits, and stored in the transaction of their source."""
 
 from __future__ import annotations
 

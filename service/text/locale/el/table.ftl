@@ -188,3 +188,26 @@ deal-false = ΤΟ ΜΟΙΡΑΣΜΑ ΕΙΝΑΙ ΨΕΥΔΕΣ: { $fault }. Φυλά
 deal-unchecked = Το μοίρασμα δεν μπορεί να ελεγχθεί: δεν υπάρχει εδώ δικό σας μυστικό ή δεν μοιράστηκαν φύλλα.
 secret-missing = Το μυστικό σας για αυτό το ανακάτεμα δεν είναι σε αυτόν τον υπολογιστή. Αποκαλύψτε το από εκεί που καθίσατε, αλλιώς το τραπέζι κλείνει.
 secret-refused = Το μυστικό σας δεν έγινε δεκτό: { $reason }
+
+feed-your-turn = Η σειρά σας έως { $until }: παρτίδα { $match }
+feed-invitation = { $player } σας προσκαλεί: τραπέζι { $match }
+feed-rematch-offered = Μια ρεβάνς έχει θέση για εσάς: τραπέζι { $match }
+feed-seat-taken = { $player } κάθισε στη θέση { $seat }: τραπέζι { $match }
+feed-bot-seated = Ένα μποτ κάθισε στη θέση { $seat }: τραπέζι { $match }
+feed-seat-vacated = { $player } άφησε τη θέση { $seat }: τραπέζι { $match }
+feed-seat-removed = { $player } απομακρύνθηκε από τη θέση { $seat }: τραπέζι { $match }
+feed-dealt = Τα φύλλα μοιράστηκαν: παρτίδα { $match }
+feed-match-over = { $outcome ->
+    [played-out] Η παρτίδα τελείωσε
+    [draw] Η παρτίδα έληξε ισόπαλη
+    [cancelled] Το τραπέζι έκλεισε πριν από τη μοιρασιά
+   *[abandoned] Η παρτίδα διακόπηκε
+  }: { $match }
+feed-dispute = { $status ->
+    [open] Μια ένσταση εξετάζεται
+    [correction-pending] Μια απόφαση με διόρθωση μαρκών περιμένει τον διαχειριστή
+    [upheld] Η ένσταση έγινε δεκτή
+   *[rejected] Η ένσταση απορρίφθηκε
+  }: ένσταση { $dispute } για την παρτίδα { $match }
+feed-coins-moved = Μάρκες: { $coins }, διαθέσιμες { $available }: { $kind }
+feed-rating-changed = Η βαθμολογία σας: { $points }, παρτίδα { $match }

@@ -188,3 +188,26 @@ deal-false = THE DEAL IS FALSE: { $fault }. Save the secret's file and the event
 deal-unchecked = The deal cannot be checked: there is no secret of yours here, or no cards were dealt.
 secret-missing = Your secret for this shuffle is not on this computer. Reveal it from where you sat down, or the table closes.
 secret-refused = Your secret was not accepted: { $reason }
+
+feed-your-turn = Your turn until { $until }: match { $match }
+feed-invitation = { $player } invites you: table { $match }
+feed-rematch-offered = A rematch has a seat for you: table { $match }
+feed-seat-taken = { $player } sat down on seat { $seat }: table { $match }
+feed-bot-seated = A bot sat down on seat { $seat }: table { $match }
+feed-seat-vacated = { $player } gave up seat { $seat }: table { $match }
+feed-seat-removed = { $player } was removed from seat { $seat }: table { $match }
+feed-dealt = The cards are dealt: match { $match }
+feed-match-over = { $outcome ->
+    [played-out] The match is over
+    [draw] The match ended in a draw
+    [cancelled] The table was closed before the deal
+   *[abandoned] The match was abandoned
+  }: { $match }
+feed-dispute = { $status ->
+    [open] A dispute is open
+    [correction-pending] A ruling with a correction of coins waits for an operator
+    [upheld] The complaint was right
+   *[rejected] The complaint was wrong
+  }: dispute { $dispute } about match { $match }
+feed-coins-moved = { $coins } coins, { $available } available: { $kind }
+feed-rating-changed = Your rating is { $points }: match { $match }

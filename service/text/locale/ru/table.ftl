@@ -192,3 +192,26 @@ deal-false = РАЗДАЧА ПОДДЕЛАНА: { $fault }. Сохраните �
 deal-unchecked = Раздачу нельзя проверить: здесь нет вашего секрета, или карты не сдавались.
 secret-missing = Вашего секрета для этой тасовки нет на этом компьютере. Раскройте его там, где садились за стол, иначе стол закроется.
 secret-refused = Ваш секрет не принят: { $reason }
+
+feed-your-turn = Ваш ход до { $until }: партия { $match }
+feed-invitation = { $player } приглашает вас: стол { $match }
+feed-rematch-offered = Вам оставлено место в реванше: стол { $match }
+feed-seat-taken = { $player } занимает место { $seat }: стол { $match }
+feed-bot-seated = Бот занимает место { $seat }: стол { $match }
+feed-seat-vacated = { $player } освобождает место { $seat }: стол { $match }
+feed-seat-removed = { $player }: удаление с места { $seat }: стол { $match }
+feed-dealt = Карты сданы: партия { $match }
+feed-match-over = { $outcome ->
+    [played-out] Партия окончена
+    [draw] Партия окончилась вничью
+    [cancelled] Стол закрыт до раздачи
+   *[abandoned] Партия прервана
+  }: { $match }
+feed-dispute = { $status ->
+    [open] Жалоба рассматривается
+    [correction-pending] Решение с поправкой монет ждёт оператора
+    [upheld] Жалоба признана верной
+   *[rejected] Жалоба отклонена
+  }: спор { $dispute } о партии { $match }
+feed-coins-moved = Монет: { $coins }, доступно { $available }: { $kind }
+feed-rating-changed = Ваш рейтинг: { $points }, партия { $match }

@@ -130,13 +130,13 @@ class Disputes:
             await connection.execute(_PUT, *row)
             if administrative is not None:
                 await append_act(connection, administrative)
+            if corrections:
+                await post_corrections(connection, dispute_id, stored.version, corrections, actor)
             players = await connection.fetch(_SEATED, row.match_id)
             news = [
                 News(NewsKind.DISPUTE, dispute_id, stored.version, one["player"]) for one in players
             ]
             await write_news(connection, news)
-            if corrections:
-                await post_corrections(connection, dispute_id, stored.version, corrections, actor)
 
         await self._writes.transact(append)
 

@@ -2,8 +2,8 @@
 
 They are written in the transaction of the records that they point to. The numbers of a player rise
 with the commits, because the row of the player in `player_news_heads` stays locked until the end of
-the transaction. Those rows are locked in the order of players, after the streams of the transaction
-and before the accounts of coins, so that transactions cannot deadlock.
+the transaction. Those rows are locked in the order of players, and after all other rows of the
+transaction (accounts, streams), so that transactions cannot deadlock.
 """
 
 from __future__ import annotations
@@ -67,6 +67,6 @@ def news_columns(rows: Sequence[News]) -> list[list[object]]:
 
 
 async def write_news(connection: PooledConnection, rows: Sequence[News]) -> None:
-    """Write rows of news inside a transaction of the caller, late: other players' news wait."""
+    """Write rows of news inside a transaction of the caller. It must be its last statement."""
     if rows:
         await connection.execute(_WRITE, *news_columns(rows))

@@ -1,4 +1,4 @@
-"""The news of players: numbered in the order of commits, and stored in the transaction of their source."""
+"""The news of players: numbered in the order of commits, stored with the records of their source."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from eventstore import Append, EventStore, LobbyRow, first_hash
 from eventstore.errors import VersionConflict
+from eventstore.ledger.books import TakeStake
 from eventstore.log.news import NewsKind
 from eventstore.read_models.news import NewsHead, news_stream
 from tests.conftest import Database
@@ -67,6 +68,8 @@ async def test_readers_by_number_miss_nothing_while_replicas_write(
         await EventStore.open(database.app_dsn) as first,
         await EventStore.open(database.app_dsn) as second,
     ):
+        for player in PLAYERS:
+            await first.ledger.open_account(player, 10_000)
         expected: dict[str, set[UUID]] = {player: set() for player in PLAYERS}
         seen: dict[str, list[UUID]] = {player: [] for player in PLAYERS}
         is_over = False
@@ -77,7 +80,8 @@ async def test_readers_by_number_miss_nothing_while_replicas_write(
                 concerns = tuple(random.sample(PLAYERS, random.randint(1, len(PLAYERS))))
                 for player in concerns:
                     expected[player].add(match_id)
-                await store.append(opening(match_id, concerns))
+                stakes = [TakeStake(player, 1) for player in concerns] * random.randint(0, 1)
+                await store.append(opening(match_id, concerns), stakes)
 
         async def read(player: str) -> None:
             number = 0

@@ -1,4 +1,4 @@
-"""The news of players: numbered in the order of commits, stored with the records of their source."""
+"""The news of players: numbered in the order of commits, stored with their records."""
 
 from __future__ import annotations
 

@@ -130,10 +130,10 @@ class Feeds:
             heads = await self._store.read_heads([UUID(bytes=match_id) for match_id in known])
             for match_id, version in known.items():
                 stored = heads.get(UUID(bytes=match_id))
-                if stored is None or stored.version < version:
-                    self._log_changed(match_id)
-                else:
+                if stored is not None and stored.version >= version:
                     self._catch_up(match_id, stored.version)
+                elif self.matches.find(match_id) is None:  # a live match finds it out by itself
+                    self._log_changed(match_id)
 
     def _changed(self, change: Change) -> None:
         match = change.match

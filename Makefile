@@ -48,7 +48,7 @@ web: compile ## Play in the browser: starts Postgres, the service, the edge and 
 test: setup ## Run the tests on three processes; TESTS=tests/domain selects a part, ARGS=-x passes options to pytest
 	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) $(TESTS)
 
-bench: compile ## Run the benchmarks in about four minutes; standard output is one JSON object
+bench: compile ## Run the benchmarks in about six minutes; standard output is one JSON object
 	@exec $(BIN)/python -m tests.bench $(ARGS)
 
 lint: setup ## Check style, types, the contract, the import contracts, the generated code and docs

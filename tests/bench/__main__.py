@@ -11,7 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from eventstore import EmbeddedPostgres, migrate
-from tests.bench import append, audit, bots, core, endgame, feed, memory, noisy, play, stakes
+from tests.bench import (
+    append,
+    audit,
+    bots,
+    core,
+    endgame,
+    feed,
+    hints,
+    memory,
+    noisy,
+    play,
+    processes,
+    stakes,
+)
 
 
 def _append() -> dict[str, float]:
@@ -36,6 +49,8 @@ def main() -> None:
         "play": play.run,
         "feed": feed.run,
         "stakes": stakes.run,
+        "processes": processes.run,
+        "hints": hints.run,
         "bots": bots.run,
         "noisy": noisy.run,
         "core": core.run,

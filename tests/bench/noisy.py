@@ -96,12 +96,12 @@ async def _measure(folder: str, rounds: int, seconds: float) -> list[dict[str, f
 
 async def _medians(people: list[Person], seconds: float, pid: int) -> tuple[float, float]:
     """Play for some seconds. Return the median ms of a move, and the CPU seconds per second."""
-    start, used = time.perf_counter(), _cpu_seconds(pid)
+    start, used = time.perf_counter(), cpu_seconds(pid)
     times = await _play(people, seconds)
-    return median(times), (_cpu_seconds(pid) - used) / (time.perf_counter() - start)
+    return median(times), (cpu_seconds(pid) - used) / (time.perf_counter() - start)
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Return the CPU time that a process has used, without its children (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -5,8 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from domain.audit.seal import Sealed
-from durak.v1.dispute_service_pb2 import DisputeRecord
-from eventstore import EventStore, StoredRecord
+from eventstore import EventStore
 from eventstore.checkpoints import LeafKind
 from service.checkpoints.seals import Seals
 from service.disputes.streams import read_dispute
@@ -32,22 +31,8 @@ async def list_changed_disputes(store: EventStore, seals: Seals) -> list[UUID]:
 
 
 async def _is_intact(store: EventStore, dispute_id: UUID, seals: Sequence[Sealed]) -> bool:
-    stored = await store.disputes.read(dispute_id)
     try:
         log = await read_dispute(store, dispute_id)
     except Refused:
         return False
-    named = log.dispute.dispute_id == dispute_id.bytes
-    return named and all(map(_is_canonical, stored)) and _has_leaves(stored, seals)
-
-
-def _is_canonical(stored: StoredRecord) -> bool:
-    record = DisputeRecord.FromString(stored.record)
-    record.DiscardUnknownFields()
-    return record.SerializeToString(deterministic=True) == stored.record
-
-
-def _has_leaves(stored: Sequence[StoredRecord], seals: Sequence[Sealed]) -> bool:
-    """Return whether every leaf has the hash of its version. A dispute grows after its leaves."""
-    hashes = {one.version: one.hash for one in stored}
-    return all(not one.flaw and hashes.get(one.version) == one.head_hash for one in seals)
+    return log.is_intact(dispute_id, seals)

@@ -68,7 +68,10 @@ class DisputeService(api_grpc.DisputeServiceServicer):
     ) -> api.GetDisputeResponse:
         """Return a dispute; for auditors with the evidence."""
         caller = current_call().caller
-        log = await read_dispute(self._store, requests.get_dispute(request))
+        asked = requests.get_dispute(request)
+        # Leaves first: the records that they prove do not change.
+        leaves = await self._seals.read(LeafKind.DISPUTE, [asked])
+        log = await read_dispute(self._store, asked)
         _check_visible(log.dispute, caller)
         response = api.GetDisputeResponse(dispute=dispute_message(log.dispute), records=log.records)
         if "auditor" in caller.roles:
@@ -79,8 +82,9 @@ class DisputeService(api_grpc.DisputeServiceServicer):
             [match] = await self._store.whole_matches.read([match_id])
             case = Case(match, sealed.get(match_id, ()))
             response.evidence.CopyFrom(await asyncio.to_thread(evidence, case, complaint))
-            dispute_id = UUID(bytes=log.dispute.dispute_id)
-            corrected = await read_corrected(self._store, match_id, dispute_id)
+            intact = log.is_intact(asked, leaves.get(asked, ()))
+            response.evidence.dispute_changed = not intact
+            corrected = await read_corrected(self._store, match_id, asked)
             response.evidence.corrected.extend(corrected)
         return response
 

@@ -1,9 +1,10 @@
 """The streams of disputes: read and folded, decided on, and stored with their corrections."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+from domain.audit.seal import Sealed
 from domain.dispute import (
     Command,
     Dispute,
@@ -35,11 +36,30 @@ from service.times import to_datetime
 
 
 class DisputeLog(NamedTuple):
-    """A dispute, its records, and the hash of the last one."""
+    """A dispute, its records, the hash of the last one, and the stored records."""
 
     dispute: Dispute
     records: list[DisputeRecord]
     head_hash: bytes
+    stored: list[StoredRecord]
+
+    def is_intact(self, dispute_id: UUID, seals: Sequence[Sealed]) -> bool:
+        """Return whether these are canonical records of this dispute that have all its leaves.
+
+        A dispute grows after its leaves.
+        """
+        hashes = {one.version: one.hash for one in self.stored}
+        return (
+            self.dispute.dispute_id == dispute_id.bytes
+            and all(map(_is_canonical, self.stored))
+            and all(not one.flaw and hashes.get(one.version) == one.head_hash for one in seals)
+        )
+
+
+def _is_canonical(stored: StoredRecord) -> bool:
+    record = DisputeRecord.FromString(stored.record)
+    record.DiscardUnknownFields()
+    return record.SerializeToString(deterministic=True) == stored.record
 
 
 async def read_dispute(store: EventStore, dispute_id: UUID) -> DisputeLog:
@@ -51,7 +71,7 @@ async def read_dispute(store: EventStore, dispute_id: UUID) -> DisputeLog:
         dispute = fold_dispute(records)
     except CorruptLogError as error:
         raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, dispute_id=str(dispute_id)) from error
-    return DisputeLog(dispute, records, stored[-1].hash if stored else first_hash)
+    return DisputeLog(dispute, records, stored[-1].hash if stored else first_hash, stored)
 
 
 class DisputeStreams:

@@ -44,6 +44,8 @@ def dispute_lines(found: api.GetDisputeResponse, translate: Translate) -> list[s
         "",
         *map(_record_line, found.records),
     ]
+    if found.evidence.dispute_changed:
+        lines += ["", "THE RECORDS OF THIS DISPUTE ARE NOT THOSE THAT WERE SIGNED."]
     if found.HasField("evidence"):
         lines += _evidence_lines(found.evidence, dispute.complaint, translate)
     return lines

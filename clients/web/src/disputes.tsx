@@ -134,6 +134,7 @@ function Case({ response, dispute, again }: { response: GetDisputeResponse; disp
       <h1>{subjectOf(dispute)} <span class="badge">{t(STATUS_NAMES[dispute.status])}</span></h1>
       <p><a href={`#/match/${complaint?.matchId}/replay${version}`}>{t("seeReplay")}</a></p>
       <ol class="record">{records.map((it) => <Entry key={it.version} record={it} />)}</ol>
+      {evidence?.disputeChanged && <p class="problem" role="alert">{t("disputeChanged")}</p>}
       {evidence && <Evidence evidence={evidence} />}
       {evidence && dispute.status === DisputeStatus.OPEN && <Rule dispute={dispute} evidence={evidence} again={again} />}
       {roles.includes("operator") && dispute.status === DisputeStatus.CORRECTION_PENDING && <Decide dispute={dispute} again={again} />}

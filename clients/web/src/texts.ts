@@ -136,6 +136,7 @@ const TEXTS = {
   aboutPayout: ["О выплате", "Για την πληρωμή", "About the payout"],
   seeReplay: ["Смотреть повтор", "Δείτε την επανάληψη", "See the replay"],
   complaint: ["Жалоба", "Ένσταση", "Complaint"],
+  disputeChanged: ["Записи этой жалобы — НЕ те, что были подписаны.", "Οι εγγραφές αυτής της ένστασης ΔΕΝ είναι αυτές που υπογράφηκαν.", "The records of this dispute are NOT those that were signed."],
   ruledUpheld: ["Решение: удовлетворить", "Απόφαση: δεκτή", "Ruling: upheld"],
   ruledRejected: ["Решение: отклонить", "Απόφαση: απορρίπτεται", "Ruling: rejected"],
   approved: ["Поправка утверждена", "Η διόρθωση εγκρίθηκε", "Correction approved"],

@@ -507,6 +507,9 @@ class DisputeEvidence(_message.Message):
     REPORT_FIELD_NUMBER: _builtins.int
     LEDGER_FIELD_NUMBER: _builtins.int
     CORRECTED_FIELD_NUMBER: _builtins.int
+    DISPUTE_CHANGED_FIELD_NUMBER: _builtins.int
+    dispute_changed: _builtins.bool
+    """True: the records of this dispute are not those that were signed with a checkpoint. Somebody changed the database."""
     @_builtins.property
     def before(self) -> _audit_service_pb2.OpenState:
         """The open table before the event of the complaint; for a payout, before the end of the match. Not set if there is no
@@ -545,10 +548,11 @@ class DisputeEvidence(_message.Message):
         report: _audit_service_pb2.AuditReport | None = ...,
         ledger: _abc.Iterable[_transcript_pb2.LedgerEntry] | None = ...,
         corrected: _abc.Iterable[Global___Dispute] | None = ...,
+        dispute_changed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "report", b"report", "verdict", b"verdict"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "corrected", b"corrected", "ledger", b"ledger", "records", b"records", "report", b"report", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "corrected", b"corrected", "dispute_changed", b"dispute_changed", "ledger", b"ledger", "records", b"records", "report", b"report", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

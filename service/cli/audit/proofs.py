@@ -84,46 +84,61 @@ def _continues(old: Checkpoint, new: Checkpoint, proof: list[bytes]) -> bool:
     )
 
 
-@click.command("proof", short_help="Prove that a match is in the newest checkpoint.")
+@click.command("proof", short_help="Prove that a match or dispute is in the newest checkpoint.")
 @MATCH
+@click.option("--dispute", "is_dispute", is_flag=True, help="MATCH is the id of a dispute.")
 @_KEYS
 @with_audit_access
-def proof_command(*, access: Access, match_id: UUID, keys: Sequence[str]) -> None:
+def proof_command(*, access: Access, match_id: UUID, is_dispute: bool, keys: Sequence[str]) -> None:
     """Prove that MATCH is in the newest checkpoint, and print the proof.
 
     Exit code 1 if the proof is wrong, or if the stored records are not those that were signed.
     """
     public_keys = _parse_keys(keys)
-    found, report = access.query(lambda source: _read_proof(source, match_id))
+    read = _read_dispute if is_dispute else _read_match
+    found, stored = access.query(lambda source: read(source, match_id))
     try:
         signed = _verify(found.checkpoint, public_keys)
     except NoteError as error:
         raise CommandError(str(error)) from error
     proof = found.inclusion
-    click.echo(f"match {match_id}: version {found.last_version}, hash {found.head_hash.hex()}")
+    name = "dispute" if is_dispute else "match"
+    click.echo(f"{name} {match_id}: version {found.last_version}, hash {found.head_hash.hex()}")
     click.echo(f"leaf {proof.leaf_index} of {proof.tree_size}")
     for one in proof.hashes:
         click.echo(f"  {one.hex()}")
     click.echo(found.checkpoint, nl=False)
-    if not _includes(signed, found, match_id):
+    label = merkle.DISPUTE_LEAF if is_dispute else merkle.MATCH_LEAF
+    if not _includes(signed, found, label, match_id):
         click.echo("durak: the proof does not lead to the root of the checkpoint", err=True)
         sys.exit(EXIT_FAILED)
-    if (report.head_version, report.head_hash) != (found.last_version, found.head_hash):
-        stored = f"version {report.head_version}, hash {report.head_hash.hex()}"
-        click.echo(f"durak: the stored records are not the signed ones: {stored}", err=True)
+    if stored != (found.last_version, found.head_hash):
+        text = f"version {stored[0]}, hash {stored[1].hex()}"
+        click.echo(f"durak: the stored records are not the signed ones: {text}", err=True)
         sys.exit(EXIT_FAILED)
 
 
-async def _read_proof(
-    source: Source, match_id: UUID
-) -> tuple[api.GetInclusionProofResponse, api.AuditReport]:
-    return await source.inclusion(match_id), await source.report(match_id)
+_Proof = tuple[api.GetInclusionProofResponse, tuple[int, bytes]]
+"""The proof of a leaf, and the version and hash in the store that it must name."""
 
 
-def _includes(signed: Checkpoint, found: api.GetInclusionProofResponse, match_id: UUID) -> bool:
-    leaf = merkle.stream_leaf(
-        merkle.MATCH_LEAF, match_id.bytes, found.last_version, found.head_hash
-    )
+async def _read_match(source: Source, match_id: UUID) -> _Proof:
+    found, report = await source.inclusion(match_id), await source.report(match_id)
+    return found, (report.head_version, report.head_hash)
+
+
+async def _read_dispute(source: Source, dispute_id: UUID) -> _Proof:
+    # A dispute grows after its leaf: the version of the leaf counts, not the last one.
+    found = await source.dispute_inclusion(dispute_id)
+    hashes = await source.dispute_hashes(dispute_id)
+    version = min(found.last_version, len(hashes))
+    return found, (version, hashes[version - 1] if hashes else b"")
+
+
+def _includes(
+    signed: Checkpoint, found: api.GetInclusionProofResponse, label: bytes, stream_id: UUID
+) -> bool:
+    leaf = merkle.stream_leaf(label, stream_id.bytes, found.last_version, found.head_hash)
     proof = found.inclusion
     position = proof.leaf_index, proof.tree_size, list(proof.hashes)
     return signed.size == proof.tree_size and merkle.verify_inclusion(

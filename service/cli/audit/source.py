@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial, update_wrapper
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
@@ -15,8 +16,11 @@ import click
 
 from durak.v1 import audit_service_pb2 as api
 from durak.v1.audit_service_pb2_grpc import AuditServiceStub
-from eventstore import EventStore
+from durak.v1.dispute_service_pb2 import GetDisputeRequest
+from durak.v1.dispute_service_pb2_grpc import DisputeServiceStub
+from eventstore import EventStore, next_hash
 from eventstore.checkpoints import LeafKind
+from eventstore.disputes import first_dispute_hash
 from eventstore.whole_matches import WholeMatch
 from service.audit import transcripts
 from service.audit.cases import read_cases
@@ -31,6 +35,7 @@ from service.cli.database import open_store
 from service.cli.exits import CommandError
 from service.cli.options import load_config, with_options
 from service.config import Config
+from service.disputes.streams import read_dispute
 from service.judging.judge import judge
 from service.judging.messages import folded_state, record_message, report_message
 from service.rpc.errors import Refused
@@ -74,6 +79,12 @@ class Source(Protocol):
 
     async def inclusion(self, match_id: UUID) -> api.GetInclusionProofResponse:
         """Return the proof that a match is in the newest checkpoint."""
+
+    async def dispute_inclusion(self, dispute_id: UUID) -> api.GetInclusionProofResponse:
+        """Return the proof that a version of a dispute is in the newest checkpoint."""
+
+    async def dispute_hashes(self, dispute_id: UUID) -> list[bytes]:
+        """Return the hashes of the chain of a dispute, by version from 1."""
 
     async def flags(self, request: api.ListFlagsRequest) -> api.ListFlagsResponse:
         """Return a page of flags."""
@@ -135,12 +146,23 @@ class Database:
     async def inclusion(self, match_id: UUID) -> api.GetInclusionProofResponse:
         """See `Source`."""
         await self._match(match_id)
+        return await self._inclusion(LeafKind.MATCH, match_id)
+
+    async def dispute_inclusion(self, dispute_id: UUID) -> api.GetInclusionProofResponse:
+        """See `Source`."""
+        return await self._inclusion(LeafKind.DISPUTE, dispute_id)
+
+    async def dispute_hashes(self, dispute_id: UUID) -> list[bytes]:
+        """See `Source`."""
+        return [one.hash for one in (await read_dispute(self._store, dispute_id)).stored]
+
+    async def _inclusion(self, kind: LeafKind, stream_id: UUID) -> api.GetInclusionProofResponse:
         checkpoints = self._store.checkpoints
         head = await checkpoints.read_latest_head()
         size = 0 if head is None else head.tree_size
-        leaf = await checkpoints.read_leaf(LeafKind.MATCH, match_id, size)
+        leaf = await checkpoints.read_leaf(kind, stream_id, size)
         if head is None or leaf is None:
-            raise CommandError("the match is not in a checkpoint yet")
+            raise CommandError(f"{stream_id} is not in a checkpoint yet")
         return api.GetInclusionProofResponse(
             inclusion=await proofs.prove_leaf(leaf, size, checkpoints.read_nodes),
             last_version=leaf.head.version,
@@ -218,6 +240,19 @@ class Service:
         """See `Source`."""
         request = api.GetInclusionProofRequest(match_id=str(match_id))
         return await self._client.call(self._stub.GetInclusionProof, request)
+
+    async def dispute_inclusion(self, dispute_id: UUID) -> api.GetInclusionProofResponse:
+        """See `Source`."""
+        request = api.GetInclusionProofRequest(dispute_id=str(dispute_id))
+        return await self._client.call(self._stub.GetInclusionProof, request)
+
+    async def dispute_hashes(self, dispute_id: UUID) -> list[bytes]:
+        """See `Source`. The chain is computed here, from the records that the service shows."""
+        stub = DisputeServiceStub(self._client.channel)
+        request = GetDisputeRequest(dispute_id=str(dispute_id))
+        records = (await self._client.call(stub.GetDispute, request)).records
+        stored = (one.SerializeToString(deterministic=True) for one in records)
+        return list(accumulate(stored, next_hash, initial=first_dispute_hash(dispute_id)))[1:]
 
     async def flags(self, request: api.ListFlagsRequest) -> api.ListFlagsResponse:
         """See `Source`."""

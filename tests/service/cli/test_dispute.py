@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
+import asyncpg
 import pytest
 
+from durak.v1.dispute_service_pb2 import DisputeRecord
 from durak.v1.events_pb2 import OUTCOME_PLAYED_OUT
-from eventstore import EventStore
+from eventstore import EventStore, next_hash
+from eventstore.disputes import first_dispute_hash
 from tests.conftest import Database
 from tests.domain.audit.audit_matches import PlayedMatch, random_match
 from tests.service.stored_matches import store_match
@@ -64,6 +68,7 @@ class Office:
 @pytest.fixture
 def office(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
     monkeypatch.setenv("DURAK_DISPUTE_WINDOW_SECONDS", NO_END)
+    monkeypatch.setenv("DURAK_CHECKPOINT_INTERVAL_SECONDS", "0.3")
     terminal = Terminal(database, tmp_path)
     with terminal.serving() as server:
         yield Office(terminal, server, asyncio.run(_stored(database)))
@@ -133,3 +138,46 @@ def test_a_refusal_is_one_clear_sentence(office: Office) -> None:
         (*rule, "--correct", f"{LOSER}=much"),
     ):
         assert office.run("olga", *arguments).returncode == 2
+
+
+def test_a_dispute_is_proven_until_its_records_are_changed(
+    office: Office, database: Database
+) -> None:
+    """T03 for disputes: the owner of the database rewrites a reason and chains it again."""
+    assert office.terminal.durak("key", "new", "durak.example/log").returncode == 0
+    dispute = office.open("--version", str(BEATEN.version))
+    sources = ((), ("--server", office.server.address, "--name", "olga"))
+    proof = ("audit", "proof", dispute, "--dispute")
+    end = time.monotonic() + 30
+    while (done := office.terminal.durak(*proof)).returncode != 0:
+        assert time.monotonic() < end, done.stderr
+    for source in sources:
+        said = office.terminal.durak(*proof, *source)
+        assert said.returncode == 0, said.stderr
+        assert said.stdout.startswith(f"dispute {dispute}: version 1, hash ")
+    assert "NOT THOSE THAT WERE SIGNED" not in office.said("olga", "show", dispute)
+
+    asyncio.run(_rewrite_reason(database, UUID(dispute)))
+    for source in sources:
+        refuted = office.terminal.durak(*proof, *source)
+        assert refuted.returncode == 1
+        assert "the stored records are not the signed ones" in refuted.stderr
+    assert "NOT THOSE THAT WERE SIGNED" in office.said("olga", "show", dispute)
+
+
+async def _rewrite_reason(database: Database, dispute_id: UUID) -> None:
+    async with await EventStore.open(database.app_dsn) as store:
+        [stored] = await store.disputes.read(dispute_id)
+    record = DisputeRecord.FromString(stored.record)
+    record.event.opened.reason = "yes"
+    changed = record.SerializeToString(deterministic=True)
+    link = next_hash(first_dispute_hash(dispute_id), changed)
+    owner = await asyncpg.connect(database.owner_dsn)
+    try:
+        await owner.execute("ALTER TABLE dispute_events DISABLE TRIGGER USER")
+        await owner.execute(
+            "UPDATE dispute_events SET record = $2, hash = $3 WHERE dispute_id = $1",
+            *(dispute_id, changed, link),
+        )
+    finally:
+        await owner.close()

@@ -11,9 +11,11 @@ from uuid import UUID
 from durak.v1.feed_service_pb2 import LobbyFilter, WatchLobbyResponse
 from durak.v1.match_service_pb2 import MatchSummary
 from durak.v1.table_pb2 import PHASE_WAITING, Phase
+from service.config import Config
 from service.feeds.board import Board
 from service.matches.lobby import may_find
 from service.rpc.call import Caller
+from service.rpc.limits import Limits
 
 Send = Callable[[WatchLobbyResponse], Awaitable[None]]
 """Sends one message; returns when there is room for the next."""
@@ -25,10 +27,19 @@ class LobbyWatch:
     """One reader of the lobby. Run it once. `Limits` counts how many are open."""
 
     def __init__(
-        self, board: Board, caller: Caller, phase: Phase.ValueType, wanted: LobbyFilter
+        self,
+        board: Board,
+        limits: Limits,
+        caller: Caller,
+        phase: Phase.ValueType,
+        wanted: LobbyFilter,
     ) -> None:
-        """Show the matches of a phase that fit the filter and that the caller may find."""
+        """Show the matches of a phase that fit the filter and that the caller may find.
+
+        The snapshot counts against the caller's calls in `limits`.
+        """
         self._board = board
+        self._limits = limits
         self._caller_id = caller.subject
         self._phase = phase
         self._wanted = wanted
@@ -37,17 +48,19 @@ class LobbyWatch:
         self._seen = 0
         """The number of the last read of the board of which the reader has everything."""
 
-    async def run(self, send: Send, heartbeat_seconds: float) -> None:
+    async def run(self, send: Send, config: Config) -> None:
         """Send the watch until it is cancelled. Raises the errors of the store."""
         board = self._board
         with board.watching(self._phase) as changed:
             await board.prepare(self._phase)
+            calls = len(board.tables) // config.watch_events_per_call
+            await self._limits.charge_in_time(self._caller_id, calls)
             self._seen = board.number
             await self._send(tuple(board.tables), send)
             await send(WatchLobbyResponse(caught_up=True))
             while True:
                 try:
-                    async with asyncio.timeout(heartbeat_seconds):
+                    async with asyncio.timeout(config.heartbeat_interval_seconds):
                         await changed.wait()
                 except TimeoutError:
                     await send(WatchLobbyResponse())

@@ -269,6 +269,7 @@ class PlayerFeed:
         The live match must have the version `known`; by default the newest version of the log.
         """
         versions = self._position.versions
+        await self._limits.charge_in_time(self.player_id, 1)  # the match may have to be loaded
         with self._matches.pinned(match_id) as live:
             await live.submit(partial(live.catch_up_to, known) if known else live.catch_up)
             while match_id in versions:

@@ -35,10 +35,11 @@ class FeedService(api_grpc.FeedServiceServicer):
     ) -> None:
         """Send the open tables or the running matches."""
         phase = requests.watch_lobby(request)
-        watch = LobbyWatch(self._feeds.board, current_call().caller, phase, request.filter)
+        watch = LobbyWatch(
+            self._feeds.board, self._limits, current_call().caller, phase, request.filter
+        )
         await _open(context)
-        config = self._feeds.matches.context.config
-        await watch.run(context.write, config.heartbeat_interval_seconds)
+        await watch.run(context.write, self._feeds.matches.context.config)
 
 
 async def _open(context: Context) -> None:

@@ -79,6 +79,7 @@ class Scorekeeper:
                 lambda update: self._count_some(update, until), wait=wait
             )
             self._store.news.notify(self._counted_players)
+            self._counted_players = set()
             total += more or 0
         return total
 
@@ -90,7 +91,6 @@ class Scorekeeper:
             self._is_readable,
             self.set_aside.list_waiting(),
         )
-        self._counted_players = set()
         if not ended:
             return max(0, len(self.set_aside) - aside)  # there can be more after those set aside
         matches = [MatchSummary.FromString(match.summary) for match in ended]

@@ -11,6 +11,7 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Outcome
 from durak.v1.wallet_service_pb2 import TransferKind
+from service.feeds.position import Position
 from service.rpc.failures import Failures
 from service.standings.scorekeeper import Scorekeeper
 from tests.conftest import Database
@@ -270,8 +271,6 @@ async def test_positions_that_are_not_of_the_feed_are_refused(playing: Playing) 
 
 
 async def test_forged_positions_are_refused_before_they_cost_anything(playing: Playing) -> None:
-    from service.feeds.position import Position  # noqa: PLC0415 - a forger knows the format
-
     replica = await playing.replica()
     ann, bob = await pair(playing, replica)
     match_id = await seated([ann, bob])
@@ -294,6 +293,26 @@ async def test_forged_positions_are_refused_before_they_cost_anything(playing: P
             await Reader(ann, position.seal("ann")).open().read()
     assert replica.engine.matches.context.counters.loads == loads
     assert len(replica.engine.feeds) == 0
+
+
+async def test_a_position_with_many_matches_costs_its_caller_calls(playing: Playing) -> None:
+    replica = await playing.replica()
+    limited = await playing.replica(caller_calls_per_second=0.001, caller_calls_burst=3)
+    ann, bob = await pair(playing, replica)
+    keys = []
+    for _ in range(6):
+        match_id = await seated([ann, bob])
+        await play_out([ann, bob], match_id)
+        keys.append(bytes.fromhex(match_id.replace("-", "")))
+    head = (await replica.store.news.read_heads(["ann"]))["ann"]
+    forged = Position(*head, dict.fromkeys(keys, 0)).seal("ann")
+    call = Reader(await playing.player(limited, "ann"), forged).open()
+    counters = limited.engine.matches.context.counters
+    await until(lambda: counters.loads > 0)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(Reader(ann).drain(call), 1)
+    assert counters.loads < 3
+    call.cancel()
 
 
 async def test_a_silent_feed_has_heartbeats_with_its_position(playing: Playing) -> None:

@@ -115,3 +115,8 @@ class MigrationError(StoreError):
 
 class EmbeddedPostgresError(Exception):
     """The embedded PostgreSQL server cannot be set up or started. The text names the remedy."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return the first line of a message of the server, without its details and hints."""
+    return str(error).partition("\n")[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
-from eventstore.errors import StoreMisconfigured
+from eventstore.errors import StoreError, StoreMisconfigured, reason_of
 from eventstore.limits import Limits
 from eventstore.postgres.roles import APP_ROLE
 
@@ -18,8 +18,21 @@ if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
     PooledConnection = Connection | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
 
+OWNER_CONNECT_SECONDS_MAX = 10.0
+"""How long the connection for migrations may take."""
 CLIENT_TIMEOUT_MARGIN_SECONDS = 2.0
 """How much longer the client waits than the server's own timeout. After that the server is lost."""
+
+_POOLER = (
+    "the address leads through a pooler such as PgBouncer, which drops the role and the timeouts "
+    "of the service: give the address of PostgreSQL itself. The service has a pool of its own"
+)
+_REFUSED_LOGIN = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+)
+"""The role, the password, the database or the right to connect is wrong."""
 
 
 def _server_settings(limits: Limits, *, for_appends: bool = False) -> dict[str, str]:
@@ -89,24 +102,66 @@ def _expect_lost_connections(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def connect(dsn: str, limits: Limits, *, for_appends: bool = False) -> Connection:
-    """Open one connection, to a server that takes writes.
+    """Open one connection with the role of the service, to a server that takes writes.
 
-    Raises StoreMisconfigured if `dsn` is not valid, or if the server lacks the service's role.
+    Raises StoreMisconfigured if `dsn` is not valid, leads through a pooler, or to a server that
+    lacks the role; StoreError if the server refuses the login.
     """
+    settings = _server_settings(limits, for_appends=for_appends)
+    timeout = limits.statement_timeout_seconds + CLIENT_TIMEOUT_MARGIN_SECONDS
+    connection = await _open(dsn, settings, limits.connect_seconds_max, timeout)
+    _watch_network(connection, limits)
+    return connection
+
+
+async def connect_as_owner(dsn: str) -> Connection:
+    """Open one connection with the role of `dsn` and without a time limit for statements.
+
+    Raises the errors of `connect`.
+    """
+    settings = {
+        "application_name": "durak migrate",
+        "statement_timeout": "0",
+        "idle_in_transaction_session_timeout": "0",
+    }
+    return await _open(dsn, settings, OWNER_CONNECT_SECONDS_MAX, None)
+
+
+async def _open(
+    dsn: str, settings: dict[str, str], connect_seconds_max: float, command_timeout: float | None
+) -> Connection:
     try:
         connection = await asyncpg.connect(
             dsn,
-            server_settings=_server_settings(limits, for_appends=for_appends),
+            server_settings=settings,
             target_session_attrs=_wanted_server(dsn),
-            timeout=limits.connect_seconds_max,
-            command_timeout=limits.statement_timeout_seconds + CLIENT_TIMEOUT_MARGIN_SECONDS,
+            timeout=connect_seconds_max,
+            command_timeout=command_timeout,
         )
     except asyncpg.ClientConfigurationError as error:
         raise StoreMisconfigured(f"the database address is not valid: {error}") from error
     except asyncpg.InvalidParameterValueError as error:
-        raise StoreMisconfigured(f"{error}: run `durak migrate`") from error
-    _watch_network(connection, limits)
+        raise StoreMisconfigured(f"{reason_of(error)}: run `durak migrate`") from error
+    except asyncpg.ProtocolViolationError as error:
+        raise StoreMisconfigured(f"{reason_of(error)}: {_POOLER}") from error
+    except _REFUSED_LOGIN as error:
+        raise StoreError(f"the database refused the login: {reason_of(error)}") from error
+    try:
+        await _check_session(connection)
+    except BaseException:
+        connection.terminate()
+        raise
     return connection
+
+
+async def _check_session(connection: Connection) -> None:
+    """Check that the session is one of PostgreSQL itself. Raises StoreMisconfigured.
+
+    A pooler invents the process id that it reports at the start. It may drop our role and timeouts,
+    and lend the session to others between two transactions.
+    """
+    if await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid():
+        raise StoreMisconfigured(_POOLER)
 
 
 def _watch_network(connection: Connection, limits: Limits) -> None:

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import asyncpg
 
-from eventstore.errors import MigrationError
+from eventstore.errors import MigrationError, reason_of
 from eventstore.postgres.advisory_locks import AdvisoryLock
+from eventstore.postgres.connect import connect_as_owner, disconnect
+from eventstore.postgres.grants import read_grants, repair_grants
+from eventstore.postgres.retry import retry
 from eventstore.postgres.roles import APP_ROLE
 
 if TYPE_CHECKING:
-    from eventstore.postgres.connect import PooledConnection
+    from eventstore.postgres.connect import Connection, PooledConnection
 
 _PREPARE = f"""
 DO $$
@@ -34,9 +38,15 @@ EXCEPTION
 END
 $$;
 DO $$
+DECLARE
+    needed text := 'MEMBER';
 BEGIN
-    IF NOT pg_has_role(current_user, '{APP_ROLE}', 'MEMBER') THEN
-        -- lets a service that connects as the owner give up the owner's rights
+    -- Lets a service that connects as the owner give up the owner's rights. From PostgreSQL 16 on,
+    -- a role that creates another is its member, but may not yet act as it.
+    IF current_setting('server_version_num')::integer >= 160000 THEN
+        needed := 'SET';
+    END IF;
+    IF NOT pg_has_role(current_user, '{APP_ROLE}', needed) THEN
         GRANT {APP_ROLE} TO CURRENT_USER;
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO {APP_ROLE}', current_schema());
@@ -49,7 +59,7 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 GRANT SELECT ON schema_migrations TO {APP_ROLE};
-"""
+"""  # noqa: S608 - the name of the role is our own
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +90,36 @@ def load_migrations() -> list[Migration]:
 
 
 async def migrate(dsn: str, known: list[Migration] | None = None) -> list[Migration]:
-    """Run the missing migrations in one transaction, and return them.
+    """Run the missing migrations in one transaction, repair the rights, and return the migrations.
 
     Connect as the owner of the tables. Processes that migrate at the same time wait for each other.
 
-    Raises MigrationError. Then nothing has changed.
+    Raises MigrationError, StoreUnavailable, StoreMisconfigured or StoreError. Then nothing has
+    changed.
     """
     known = load_migrations() if known is None else known
-    connection = await asyncpg.connect(dsn)
+    connection = await retry(0.0, partial(connect_as_owner, dsn))
     try:
-        await connection.execute("SELECT pg_advisory_lock($1)", AdvisoryLock.MIGRATION)
+        return await retry(0.0, partial(_migrate, connection, known))
+    finally:
+        await disconnect(connection)
+
+
+async def _migrate(connection: Connection, known: list[Migration]) -> list[Migration]:
+    await connection.execute("SELECT pg_advisory_lock($1)", AdvisoryLock.MIGRATION)
+    try:
         async with connection.transaction():
             await connection.execute(_PREPARE)
             missing = find_missing(known, await _read_applied(connection))
             for migration in missing:
                 await _apply(connection, migration)
-        return missing
-    finally:
-        await connection.close()
+            await repair_grants(connection, read_grants(each.sql for each in known))
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise MigrationError(
+            f"{reason_of(error)}: connect as the owner of the database and its tables, and create "
+            "the roles as docs/operator.md shows"
+        ) from error
+    return missing
 
 
 def find_missing(known: list[Migration], applied: dict[int, bytes]) -> list[Migration]:
@@ -130,9 +152,11 @@ async def find_pending(connection: PooledConnection) -> list[Migration]:
 async def _apply(connection: PooledConnection, migration: Migration) -> None:
     try:
         await connection.execute(migration.sql)
+    except asyncpg.InsufficientPrivilegeError:
+        raise
     except asyncpg.PostgresError as error:
         raise MigrationError(
-            f"migration {migration.version:04} {migration.name} failed: {error}"
+            f"migration {migration.version:04} {migration.name} failed: {reason_of(error)}"
         ) from error
     await connection.execute(
         "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)",

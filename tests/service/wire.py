@@ -79,6 +79,12 @@ class Wire:
         """Lose all that the present connections carry from now on. New connections work."""
         self._silent |= self._pairs
 
+    def lead_to(self, target: str | tuple[str, int], *, keep: bool = False) -> None:
+        """Lead new connections to another server. Break the present ones unless `keep`."""
+        self._target = target
+        for writer in () if keep else self._pairs:
+            writer.transport.abort()
+
     def cut(self) -> None:
         """Break all connections and refuse new ones."""
         self.is_cut = True
@@ -101,9 +107,14 @@ class Wire:
 async def wire_to_database(dsn: str) -> tuple[Wire, str]:
     """An open wire to the Postgres of a DSN, and the DSN to connect through it."""
     parts = urlsplit(dsn)
-    query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-    host, port = query["host"], query["port"]
-    wire = Wire(f"{host}/.s.PGSQL.{port}" if host.startswith("/") else (host, int(port)))
+    wire = Wire(server_of(dsn))
     await wire.open()
     user = f"{parts.username}:{quote(parts.password or '', safe='')}"
     return wire, f"postgresql://{user}@127.0.0.1:{wire.port}{parts.path}"
+
+
+def server_of(dsn: str) -> str | tuple[str, int]:
+    """The socket, or host and port, of a DSN of the embedded Postgres."""
+    query = {key: values[0] for key, values in parse_qs(urlsplit(dsn).query).items()}
+    host, port = query["host"], query["port"]
+    return f"{host}/.s.PGSQL.{port}" if host.startswith("/") else (host, int(port))

@@ -73,13 +73,14 @@ def compile_core(folder: Path, compiler: str) -> None:
     os.environ.update(MYPYPATH=str(ROOT / "proto"), CC=compiler)
     os.chdir(ROOT)  # tracebacks show the paths of the sources from here
     shutil.copytree("domain", folder / "domain", ignore=shutil.ignore_patterns("__pycache__"))
-    sources = [str(path) for path in sorted(Path("domain").rglob("*.py"))]
+    # Tools find the sources by `domain/__init__.py`, which is an empty module.
+    sources = sorted(set(Path("domain").rglob("*.py")) - {Path("domain/__init__.py")})
     with tempfile.TemporaryDirectory() as made:
         settings = Path(made, "mypy.ini")
         settings.write_text(TYPES)
         options = [f"--config-file={settings}", f"--cache-dir={made}/mypy"]
         extensions = mypycify(
-            [*options, *sources],
+            [*options, *map(str, sources)],
             target_dir=f"{made}/c",
             group_name=LIBRARY.removesuffix("__mypyc"),
             opt_level="2",

@@ -2,9 +2,9 @@
 
 from importlib.machinery import ExtensionFileLoader
 
-import domain
+from domain import cards
 
 
 def core_form() -> str:
     """Return `compiled` or `pure`."""
-    return "compiled" if isinstance(domain.__loader__, ExtensionFileLoader) else "pure"
+    return "compiled" if isinstance(cards.__loader__, ExtensionFileLoader) else "pure"

@@ -125,6 +125,17 @@ def test_lock_file_wheel_and_finder_name_the_same_mypyc() -> None:
     assert mypy.version.__version__ == MYPYC
 
 
+@has_compiled_core
+def test_tools_find_the_sources_where_there_is_a_compiled_core() -> None:
+    """The import contracts and the docs are made from the sources, by the spec of the package."""
+    code = (
+        "import compiled.finder; compiled.finder.install(); import grimp;"
+        "print(len(grimp.build_graph('domain', cache_dir=None).modules))"
+    )
+    counts = [run(ROOT, "-c", code, core=core).stdout for core in ("compiled", "pure")]
+    assert counts[0] == counts[1] != ""
+
+
 # --- the same play --------------------------------------------------------------------------------
 
 PLAY = """

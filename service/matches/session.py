@@ -23,6 +23,7 @@ from service.matches.commands import Answer, Commands
 from service.matches.live_matches import LiveMatches
 from service.matches.session_wire import (
     error_answer,
+    joined_answers,
     version_answer,
     view_answer,
     watch_ended,
@@ -38,6 +39,8 @@ from service.rpc.limits import Limits
 Write = Callable[[bytes], Awaitable[None]]
 
 _PAUSE_SECONDS_MAX: Final = 1.0
+_JOINED_MAX: Final = 32
+"""Answers in one message. Most of the cost of a message is gRPC's, whatever its size."""
 
 _CommandKind = Literal[
     "play",
@@ -86,6 +89,7 @@ class Session:
         self._out: deque[tuple[bytes, bool]] = deque()
         """Messages to write, each with whether it answers a request."""
         self._unanswered = 0
+        self._reads_more = False  # the client accepts several answers in one message
         self._may_read = asyncio.Event()
         self._has_room = asyncio.Event()
         self._has_work = asyncio.Event()
@@ -132,6 +136,7 @@ class Session:
         try:
             request = PlaySessionRequest.FromString(data)
             kind = request.WhichOneof("kind")
+            self._reads_more = self._reads_more or request.reads_more
             if kind is None:
                 self._refuse("", _malformed("kind", "is required: exactly one kind of request"))
                 return False
@@ -277,11 +282,11 @@ class Session:
         out = self._out
         while True:
             while out:
-                message, is_answer = out.popleft()
-                await write(message)
-                if is_answer:
-                    self._unanswered -= 1
-                    self._may_read.set()
+                count = min(len(out), _JOINED_MAX) if self._reads_more else 1
+                taken = [out.popleft() for _ in range(count)]
+                await write(joined_answers([message for message, _ in taken]))
+                self._unanswered -= sum(is_answer for _, is_answer in taken)
+                self._may_read.set()
                 self._has_room.set()
             if self._is_closed and not self._unanswered:
                 return

@@ -5,6 +5,7 @@ id field as they are: parsing and copying them into a PlaySessionResponse costs 
 else about an answer. All other answers are made by protobuf.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from google.rpc.status_pb2 import Status
@@ -22,6 +23,7 @@ def _tag(field_number: int) -> bytes:
 _REQUEST_ID: Final = _tag(PlaySessionResponse.REQUEST_ID_FIELD_NUMBER)
 _VIEW: Final = _tag(PlaySessionResponse.VIEW_FIELD_NUMBER)
 _WATCH: Final = _tag(PlaySessionResponse.WATCH_FIELD_NUMBER)
+_MORE: Final = _tag(PlaySessionResponse.MORE_FIELD_NUMBER)
 
 
 def view_answer(request_id: str, view: bytes) -> bytes:
@@ -53,6 +55,12 @@ def watch_ended(request_id: str, version: int) -> bytes:
 def error_answer(request_id: str, status: Status) -> bytes:
     """Return the answer to a request that failed."""
     return PlaySessionResponse(request_id=request_id, error=status).SerializeToString()
+
+
+def joined_answers(answers: Sequence[bytes]) -> bytes:
+    """Return one message with all these answers: the first, and the others as its `more`."""
+    first, *others = answers
+    return first + b"".join(_MORE + _varint(len(answer)) + answer for answer in others)
 
 
 def _request_id_field(request_id: str) -> bytes:

@@ -55,9 +55,10 @@ Command = Callable[[int, str, Any], Awaitable[TableView]]
 def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
     """Measure. Return the ratios, rates and times of a command.
 
-    The ratios are medians over rounds that measure all three kinds side by side. `command_p50_ms`
+    The ratios are medians over rounds that measure all kinds side by side. `command_p50_ms`
     and `command_p99_ms` are the latency of a `Play` call with 64 in flight. The `session_` figures
-    are the same over streams. The `alone_` figures are for one `Play` call in flight.
+    are the same over streams, those of `session_single` with one answer in each message. The
+    `alone_` figures are for one `Play` call in flight.
     `…_server_us` is the CPU time of the server per command, in microseconds.
     """
     with tempfile.TemporaryDirectory() as parent, ExitStack() as stack:
@@ -72,7 +73,8 @@ def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
         echo, echo_started = stack.enter_context(process("echo", json.dumps(sizes)))
         measure(echo, clients, "echo", 1.0, **echo_started, **sizes)
 
-        found: dict[str, list[dict[str, Any]]] = {"unary": [], "session": [], "echo": []}
+        kinds = ("unary", "session", "session_single", "echo")
+        found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
         for number in range(rounds):
             print(f"play: round {number + 1} of {rounds}", file=sys.stderr)
             for kind, results in found.items():
@@ -299,7 +301,8 @@ async def _client(service: dict[str, Any]) -> None:
                     task,
                 )
             else:
-                async with _session(stub, metadata) as command:
+                reads_more = task["kind"] == "session"
+                async with _session(stub, metadata, reads_more=reads_more) as command:
                     rate = await counts.run(
                         lambda: _match(command, stub, metadata, counts),  # noqa: B023
                         task,
@@ -342,26 +345,27 @@ def _unary(stub: Any, metadata: list[Any]) -> Command:
 
 
 @asynccontextmanager
-async def _session(stub: Any, metadata: list[Any]) -> Any:
+async def _session(stub: Any, metadata: list[Any], *, reads_more: bool) -> Any:
     """Open a stream for each player. All matches of this client share them."""
     streams = [stub.PlaySession(metadata=own) for own in metadata]
     locks = [asyncio.Lock() for _ in streams]
     waiting: dict[str, asyncio.Future[TableView]] = {}
 
     async def read(stream: Any) -> None:
-        while (answer := await stream.read()) is not aio.EOF:
-            future = waiting.pop(answer.request_id)
-            if answer.HasField("view"):
-                future.set_result(answer.view)
-            else:
-                future.set_exception(RuntimeError(str(answer)))
+        while (message := await stream.read()) is not aio.EOF:
+            for answer in (message, *message.more):
+                future = waiting.pop(answer.request_id)
+                if answer.HasField("view"):
+                    future.set_result(answer.view)
+                else:
+                    future.set_exception(RuntimeError(str(answer)))
 
     async def command(player: int, kind: str, request: Any) -> TableView:
         future = asyncio.get_running_loop().create_future()
         waiting[request.request_id] = future
         fields: dict[str, Any] = {kind: request}
         async with locks[player]:
-            await streams[player].write(api.PlaySessionRequest(**fields))
+            await streams[player].write(api.PlaySessionRequest(reads_more=reads_more, **fields))
         view: TableView = await future
         return view
 

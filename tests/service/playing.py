@@ -208,11 +208,14 @@ class Session:
         self.call = call
         self._writing = asyncio.Lock()  # gRPC allows one write at a time
         self._boxes: dict[str, asyncio.Queue[api.PlaySessionResponse]] = {}
+        self.messages = 0
         self.reading = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
-        async for answer in self.call:
-            self.box(answer.request_id).put_nowait(answer)
+        async for message in self.call:
+            self.messages += 1
+            for answer in (message, *message.more):
+                self.box(answer.request_id).put_nowait(answer)
 
     def box(self, request_id: str) -> asyncio.Queue[api.PlaySessionResponse]:
         return self._boxes.setdefault(request_id, asyncio.Queue())

@@ -1153,6 +1153,11 @@ class PlaySessionRequest(_message.Message):
     UNWATCH_FIELD_NUMBER: _builtins.int
     REVEAL_SEED_FIELD_NUMBER: _builtins.int
     REMOVE_PLAYER_FIELD_NUMBER: _builtins.int
+    READS_MORE_FIELD_NUMBER: _builtins.int
+    reads_more: _builtins.bool
+    """The client reads `PlaySessionResponse.more`. Once set, it holds until the end of the session. For clients with many
+    matches on one stream: a message costs the service more than an answer.
+    """
     @_builtins.property
     def open_table(self) -> Global___OpenTableRequest: ...
     @_builtins.property
@@ -1189,10 +1194,11 @@ class PlaySessionRequest(_message.Message):
         unwatch: Global___SessionUnwatch | None = ...,
         reveal_seed: Global___RevealSeedRequest | None = ...,
         remove_player: Global___RemovePlayerRequest | None = ...,
+        reads_more: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "remove_player", b"remove_player", "reveal_seed", b"reveal_seed", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "rematch", b"rematch", "remove_player", b"remove_player", "reveal_seed", b"reveal_seed", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cancel_table", b"cancel_table", "kind", b"kind", "leave_match", b"leave_match", "open_table", b"open_table", "play", b"play", "reads_more", b"reads_more", "rematch", b"rematch", "remove_player", b"remove_player", "reveal_seed", b"reveal_seed", "seat_bot", b"seat_bot", "take_seat", b"take_seat", "unwatch", b"unwatch", "watch", b"watch"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["open_table", "take_seat", "seat_bot", "leave_match", "cancel_table", "play", "rematch", "watch", "unwatch", "reveal_seed", "remove_player"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
@@ -1284,6 +1290,7 @@ class PlaySessionResponse(_message.Message):
     WATCH_FIELD_NUMBER: _builtins.int
     WATCH_ENDED_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    MORE_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """The `request_id` of the command or of the watch. Empty only in an error about a request that had none."""
     version: _builtins.int
@@ -1304,6 +1311,12 @@ class PlaySessionResponse(_message.Message):
     def watch_ended(self) -> Global___WatchEnded:
         """The match has ended, or the client ended the watch."""
 
+    @_builtins.property
+    def more(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlaySessionResponse]:
+        """At most 31 further answers, which follow this one. Their own `more` is empty. Only if the client has set
+        `PlaySessionRequest.reads_more`.
+        """
+
     def __init__(
         self,
         *,
@@ -1313,10 +1326,11 @@ class PlaySessionResponse(_message.Message):
         watch: Global___WatchMatchResponse | None = ...,
         watch_ended: Global___WatchEnded | None = ...,
         version: _builtins.int = ...,
+        more: _abc.Iterable[Global___PlaySessionResponse] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "kind", b"kind", "version", b"version", "view", b"view", "watch", b"watch", "watch_ended", b"watch_ended"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "kind", b"kind", "request_id", b"request_id", "version", b"version", "view", b"view", "watch", b"watch", "watch_ended", b"watch_ended"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "kind", b"kind", "more", b"more", "request_id", b"request_id", "version", b"version", "view", b"view", "watch", b"watch", "watch_ended", b"watch_ended"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["view", "error", "watch", "watch_ended", "version"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015

@@ -102,6 +102,37 @@ async def test_several_matches_are_played_on_one_stream(playing: Playing) -> Non
     assert replica.limits.calls == 0
 
 
+async def open_and_cancel(session: Session, *, count: int) -> list[PlaySessionResponse]:
+    """Open tables and cancel them, all at the same time. Returns the answers."""
+    answers: list[PlaySessionResponse] = []
+    opening = [api.OpenTableRequest(request_id=new_id(), settings=SETTINGS) for _ in range(count)]
+    sent = [await session.send(open_table=request) for request in opening]
+    opened = [await session.answer(request_id) for request_id in sent]
+    for answer in opened:
+        cancel = api.CancelTableRequest(request_id=new_id(), match_id=answer.view.match_id)
+        answers.append(await session.ask(cancel_table=cancel))
+    assert all(answer.HasField("view") for answer in (*opened, *answers))
+    return opened + answers
+
+
+async def test_a_client_that_reads_more_gets_several_answers_in_one_message(
+    playing: Playing,
+) -> None:
+    session = (await player_in(playing, caller_calls_per_second=0)).session()
+    answers = [one for _ in range(5) for one in await open_and_cancel(session, count=8)]
+    assert session.messages == len(answers)
+    assert not any(answer.more for answer in answers)
+    nothing = api.SessionUnwatch(request_id=new_id())
+    await session.ask(unwatch=nothing, reads_more=True)  # once is enough
+    joined: list[PlaySessionResponse] = []
+    async with asyncio.timeout(DEADLINE_S):
+        while not joined:
+            answers = await open_and_cancel(session, count=8)
+            joined = [answer for answer in answers if answer.more]
+    assert not any(other.more for answer in joined for other in answer.more)
+    await session.close()
+
+
 async def test_every_command_works_on_a_session(playing: Playing) -> None:
     ann = await player_in(playing)
     session = ann.session()

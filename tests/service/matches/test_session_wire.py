@@ -16,6 +16,7 @@ from durak.v1.match_service_pb2 import (
 from durak.v1.table_pb2 import TableView
 from service.matches.session_wire import (
     error_answer,
+    joined_answers,
     view_answer,
     watch_ended,
     watch_message,
@@ -46,6 +47,20 @@ def test_a_message_of_a_watch_equals_the_output_of_protobuf(length: int) -> None
     message = WatchMatchResponse(view=view_of_length(length))
     written = watch_message(watch_prefix(ID), message.SerializeToString())
     assert written == PlaySessionResponse(request_id=ID, watch=message).SerializeToString()
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_joined_answers_equal_the_output_of_protobuf(length: int) -> None:
+    answers = [
+        PlaySessionResponse(request_id=ID, view=view_of_length(length)),
+        PlaySessionResponse(request_id=ID, version=length),
+        PlaySessionResponse(request_id=ID, watch_ended=WatchEnded(version=7)),
+    ]
+    for count in (1, 2, 3):
+        first, *others = answers[:count]
+        written = joined_answers([answer.SerializeToString() for answer in answers[:count]])
+        whole = PlaySessionResponse(request_id=ID, view=first.view, more=others)
+        assert written == whole.SerializeToString()
 
 
 @given(request_id=request_ids)

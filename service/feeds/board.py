@@ -102,15 +102,17 @@ class Board:
                 await self._read()
 
     async def _read(self) -> None:
-        """Read the watched phases from the lobby, and notify the watches of changes."""
-        changed: set[UUID] = set()
-        watched = {phase for phase in PHASES if self._watches[phase]}
+        """Read the watched phases from the lobby."""
         for phase in PHASES:
-            if phase in watched:
-                changed |= await self._read_phase(phase)
+            if self._watches[phase]:
+                self._publish(await self._read_phase(phase))
+                if self._watches[phase]:  # still
+                    self._ready.add(phase)
             else:
-                changed |= self._keep_only(phase, {})
-        self._ready = {phase for phase in watched if self._watches[phase]}
+                self._publish(self._keep_only(phase, {}))
+
+    def _publish(self, changed: set[UUID]) -> None:
+        """Notify the watches of changes in the tables, in the same step of the event loop."""
         if changed:
             self.number += 1
             self._changes.append(frozenset(changed))

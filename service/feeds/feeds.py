@@ -178,9 +178,13 @@ class Feeds:
             self._catch_up(stream_id.bytes, version)
 
     def _catch_up(self, match_id: bytes, version: int) -> None:
-        """Let the live match read a version that the feeds do not have. It publishes the change."""
+        """Load a match to read a version that the feeds do not have. It publishes the changes.
+
+        A match in memory follows the log by itself.
+        """
         followed = self._followed.get(match_id)
-        if followed is None or version <= followed.now.version:
+        is_behind = followed is not None and version > followed.now.version
+        if not is_behind or self.matches.find(match_id) is not None:
             return
         try:
             live = self.matches.get(match_id)

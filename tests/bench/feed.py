@@ -31,7 +31,9 @@ ROUNDS, ROUND_S = 9, 1.5
 def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
     """Measure. Return `feed_cost_ratio` (commands per second with feeds, by those without).
 
-    It is a median over rounds. `feed_news_per_s` are the news that the readers got per second.
+    It is a median over rounds. `feed_server_us` and `feed_without_server_us` are the CPU time of
+    the server per command, in microseconds, which other load on the machine affects less.
+    `feed_news_per_s` are the news that the readers got per second.
     """
     with tempfile.TemporaryDirectory() as parent, ExitStack() as stack:
         Path(parent).chmod(0o755)  # Postgres may run as another user
@@ -42,14 +44,17 @@ def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
         measure(service, clients, "session", 1.0)
         ratios: list[float] = []
         rates: dict[bool, list[float]] = {True: [], False: []}
+        server_us: dict[bool, list[float]] = {True: [], False: []}
         news: list[float] = []
         for number in range(rounds):
             print(f"feed: round {number + 1} of {rounds}", file=sys.stderr)
             found: dict[bool, float] = {}
             for has_feeds in (number % 2 == 0, number % 2 == 1):
                 _set_reading(readers, is_on=has_feeds)
-                found[has_feeds] = measure(service, clients, "session", round_s)["per_s"]
-                rates[has_feeds].append(found[has_feeds])
+                measured = measure(service, clients, "session", round_s)
+                found[has_feeds] = measured["per_s"]
+                rates[has_feeds].append(measured["per_s"])
+                server_us[has_feeds].append(measured["server_us"])
                 got = _set_reading(readers, is_on=False)
                 if has_feeds:
                     news.append(got / round_s)
@@ -59,6 +64,8 @@ def run(*, rounds: int = ROUNDS, round_s: float = ROUND_S) -> dict[str, float]:
         "feed_cost_ratio": round(median(ratios), 4),
         "feed_play_per_s": round(median(rates[True])),
         "feed_play_without_per_s": round(median(rates[False])),
+        "feed_server_us": round(median(server_us[True])),
+        "feed_without_server_us": round(median(server_us[False])),
         "feed_news_per_s": round(median(news)),
     }
 

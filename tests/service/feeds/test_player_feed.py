@@ -414,6 +414,22 @@ async def test_a_feed_ends_when_the_log_of_its_match_was_put_back(
     await Reader(ann).catch_up()
 
 
+async def test_a_feed_follows_more_matches_than_fit_in_memory(playing: Playing) -> None:
+    first, second = await playing.replica(), await playing.replica(live_matches_max=2)
+    ann, bob = await pair(playing, first)
+    async with reading(Reader(await playing.player(second, "ann"))) as feed:
+        ids = [await seated([ann, bob]) for _ in range(4)]
+        await until(lambda: feed.kinds.count("dealt") == len(ids))
+        for at, match_id in enumerate(ids, start=1):
+            await play_out([ann, bob], match_id)
+            await until(lambda: feed.kinds.count("match_over") == at)  # noqa: B023
+        assert len(second.engine.matches) <= 2
+    assert second.engine.matches.context.counters.evictions > 0
+    for match_id in ids:
+        log = await log_of(first.store, match_id)
+        assert kinds_and_versions(feed.of_match(match_id)) == expected_news(log, "ann")
+
+
 async def test_a_match_without_a_feed_costs_no_query_and_no_entry(playing: Playing) -> None:
     replica = await playing.replica()
     ann, bob = await pair(playing, replica)

@@ -154,6 +154,8 @@ class Session:
 class ChaosLoad(Load):
     """Players at tables of all kinds."""
 
+    patience_s = 60.0  # Postgres recovers for a while after each crash
+
     def __init__(self, server: Service, channel: aio.Channel, chance: random.Random) -> None:
         self._chance = chance
         self._matches = 0

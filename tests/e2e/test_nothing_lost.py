@@ -145,6 +145,9 @@ async def wait_as_advised(error: aio.AioRpcError) -> None:
 class Load:
     """Players and watchers of many tables, and the replies and events that they received."""
 
+    patience_s = 30.0
+    """How long to wait for commands to be acknowledged."""
+
     def __init__(self, server: Service, channel: aio.Channel) -> None:
         self.acknowledged: dict[bytes, tuple[str, str, int]] = {}
         """Maps each request id to the player, the match and the version in the reply."""
@@ -161,7 +164,7 @@ class Load:
     async def acknowledges(self, count: int) -> None:
         """Wait until `count` more commands are acknowledged."""
         goal = len(self.acknowledged) + count
-        async with asyncio.timeout(30), self._more:
+        async with asyncio.timeout(self.patience_s), self._more:
             await self._more.wait_for(
                 lambda: len(self.acknowledged) >= goal or any(t.done() for t in self._tasks)
             )

@@ -42,7 +42,7 @@ from eventstore import EmbeddedPostgres
 from service.rpc.status import STATUS_KEY
 from tests.conftest import execute
 from tests.e2e import test_nothing_lost as calm
-from tests.e2e.test_nothing_lost import Load, Service, check
+from tests.e2e.test_nothing_lost import Load, Service, check, kill_and_start
 from tests.e2e.test_shutdown import signal_all
 from tests.service.frame import answer_of
 from tests.service.playing import easy_move
@@ -149,6 +149,7 @@ class Session:
             details = error_details_pb2.ErrorInfo()
             assert answer.error.details[0].Unpack(details)
             assert details.reason in set.union(*RETRIABLE.values()), answer.error
+            await a_moment()
 
 
 class ChaosLoad(Load):
@@ -308,10 +309,7 @@ class Chaos:
         )
 
     async def kill_postgres(self, _: Replica) -> None:
-        postmaster = self._postgres.status().pid
-        assert postmaster is not None
-        os.kill(postmaster, signal.SIGKILL)
-        await asyncio.to_thread(self._postgres.start)
+        await kill_and_start(self._postgres)
 
     async def freeze_postgres(self, _: Replica) -> None:
         signal_all(self._postgres, signal.SIGSTOP)
@@ -381,9 +379,14 @@ async def wait_as_advised(error: aio.AioRpcError) -> None:
     else:  # the connection was lost, or gRPC cancelled a call that came while the port closed
         lost = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
         assert error.code() in lost, (error.code(), error.details())
-    delay = asyncio.get_running_loop().create_future()
-    asyncio.get_running_loop().call_later(0.1, delay.set_result, None)
-    await delay
+    await a_moment()
+
+
+async def a_moment() -> None:
+    """Wait before the same request is sent again."""
+    over = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.1, over.set)
+    await over.wait()
 
 
 @pytest.mark.timeout(120 + 20 * FAULTS)

@@ -128,6 +128,16 @@ async def serving(dsn: str, folder: Path, **settings: str) -> AsyncIterator[Serv
         await one.kill()
 
 
+async def kill_and_start(postgres: EmbeddedPostgres) -> None:
+    """Kill Postgres, and start it again once it is gone: a dying server still counts as running."""
+    postmaster = postgres.status().pid
+    assert postmaster is not None
+    os.kill(postmaster, signal.SIGKILL)
+    while postgres.status().running:  # noqa: ASYNC110 - its parent is another process
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(postgres.start)
+
+
 async def wait_as_advised(error: aio.AioRpcError) -> None:
     """Wait before a retry as long as RetryInfo says. After a lost connection do not wait."""
     assert error.code() is grpc.StatusCode.UNAVAILABLE, error
@@ -365,10 +375,7 @@ async def test_killing_postgres_loses_nothing_and_does_nothing_twice(
     async with serving(own_postgres.app_dsn(), tmp_path) as server, loaded(server) as load:
         for _ in range(KILLS):
             await load.acknowledges(ACKNOWLEDGED_BETWEEN_KILLS)
-            postmaster = own_postgres.status().pid
-            assert postmaster is not None
-            os.kill(postmaster, signal.SIGKILL)
-            await asyncio.to_thread(own_postgres.start)
+            await kill_and_start(own_postgres)
         await load.finish()
         await check(load, own_postgres.app_dsn())
         assert '"event": "call failed"' not in server.log.read_text()

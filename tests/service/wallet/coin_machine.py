@@ -50,6 +50,8 @@ REFUSALS = {
     reasons.ERROR_REASON_STALE_VERSION,
     reasons.ERROR_REASON_MATCH_NOT_FOUND,
     reasons.ERROR_REASON_SEAT_RESERVED,
+    reasons.ERROR_REASON_MATCH_NOT_REVEALING,
+    reasons.ERROR_REASON_SEATING_SUSPENDED,
 }
 """The allowed reasons for refusals of commands at any moment. Other reasons fail the test."""
 
@@ -343,6 +345,13 @@ class House:
         """Return whether a match has a free seat."""
         view = await self._look("guest", match_id, 0)
         return view is not None and view.phase == Phase.PHASE_WAITING
+
+    async def list_to_reveal(self, match_id: str) -> list[str]:
+        """Return the players of a match who have to reveal a secret now."""
+        view = await self._look("guest", match_id, 0)
+        if view is None or view.phase != Phase.PHASE_REVEALING:
+            return []
+        return [view.seats[seat].player_id for seat in view.on_clock]
 
     def owner_of(self, match_id: str) -> str:
         """Return the player who opened a match, or "" if it was never opened."""

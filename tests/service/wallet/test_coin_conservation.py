@@ -26,6 +26,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from domain.match.deal import secret_hash
 from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
@@ -50,6 +51,11 @@ troubles = st.none() | st.builds(
     swallow=st.booleans(),
     repeats=st.booleans(),
 )
+
+
+def secret_of(player: str) -> bytes:
+    """The secret that a player promises at every table."""
+    return player.encode().ljust(32, b".")
 
 
 class CoinConservation(RuleBasedStateMachine):
@@ -162,6 +168,27 @@ class CoinConservation(RuleBasedStateMachine):
             if request.refusal == reasons.ERROR_REASON_INSUFFICIENT_COINS:
                 self._runner.run(self._house.check_short(player, match_id))
         self._runner.run(self._house.play(match_id, moves, at, self._id, trouble))
+
+    @rule(match_id=tables, at=replicas, silent=st.booleans(), trouble=troubles)
+    def promise_and_reveal(
+        self, match_id: str, at: int, silent: bool, trouble: Trouble | None
+    ) -> None:
+        """Fill a table with promised secrets. If `silent`, one is not revealed (R3.6)."""
+        for player in PLAYERS:
+            if not self._runner.run(self._house.has_free_seats(match_id)):
+                break
+            request = self._request(player, "TakeSeat", match_id)
+            request.message.client_seed_hash = secret_hash(
+                UUID(match_id).bytes, player, secret_of(player)
+            )
+            self._send(request, at=at)
+        reveals = []
+        for player in self._runner.run(self._house.list_to_reveal(match_id)):
+            reveal = self._request(player, "RevealSeed", match_id)
+            reveal.message.secret = secret_of(player)
+            reveals.append(reveal)
+        self._send(*(reveals[1:] if silent else reveals), at=at, trouble=trouble)
+        self._runner.run(self._house.play(match_id, 5, at, self._id))
 
     @rule(match_id=tables, number=st.integers(0, 2), rival=people, at=replicas, trouble=troubles)
     def leave_while_another_sits_down(

@@ -138,7 +138,7 @@ async def _open(
             timeout=connect_seconds_max,
             command_timeout=command_timeout,
         )
-    except asyncpg.ClientConfigurationError as error:
+    except ValueError as error:  # of asyncpg or urllib
         raise StoreMisconfigured(f"the database address is not valid: {error}") from error
     except asyncpg.InvalidParameterValueError as error:
         raise StoreMisconfigured(f"{reason_of(error)}: run `durak migrate`") from error

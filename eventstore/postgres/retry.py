@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 import asyncpg
+from asyncpg.exceptions import TargetServerAttributeNotMatched
 
 from eventstore.errors import StoreError, StoreUnavailable
 
@@ -92,6 +93,10 @@ async def retry(timeout_seconds: float, operation: Callable[[], Awaitable[Result
 
 def unavailable(cause: Exception) -> StoreUnavailable:
     """Return the error for a database that did not answer until the timeout."""
+    if isinstance(cause, TargetServerAttributeNotMatched):
+        return StoreUnavailable(
+            "the database takes no writes: it is a standby, or default_transaction_read_only is on"
+        )
     return StoreUnavailable(f"the database does not answer: {type(cause).__name__}")
 
 

@@ -84,7 +84,7 @@ class Checkpointer:
         Raises StoreError, NoteKeyError, TreeBrokenError, Refused or OSError.
         """
         keys = await self.read_keys()
-        published = await self._check_published()
+        published = await self.check_published()
         more: bool | None = True
         while more:
             progress()
@@ -127,7 +127,7 @@ class Checkpointer:
             await update.add_head(signing_keys.signed(root.text(), keys))
         return limit in (len(ended), len(grown))
 
-    async def _check_published(self) -> list[str | None]:
+    async def check_published(self) -> list[str | None]:
         """Return the newest checkpoint of each place. Raises TreeBrokenError if one is not ours."""
         published = [await place.read() for place in self._places]
         for note in published:

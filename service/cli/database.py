@@ -10,15 +10,14 @@ from service.config import Config
 
 
 @asynccontextmanager
-async def open_store(config: Config) -> AsyncIterator[EventStore]:
-    """Open the event store of DURAK_DATABASE_URL, or else the embedded Postgres.
+async def find_database(config: Config) -> AsyncIterator[str]:
+    """Give the address of the database: DURAK_DATABASE_URL, or else the embedded Postgres.
 
     Shares the embedded Postgres with a running service. Raises CommandError if the data folder has
-    no database, StoreError or EmbeddedPostgresError.
+    no database, or EmbeddedPostgresError.
     """
     if config.database_url is not None:
-        async with await EventStore.open(config.database_url.get_secret_value()) as store:
-            yield store
+        yield config.database_url.get_secret_value()
         return
     folder = config.data_dir / "postgres"
     if not folder.exists():
@@ -29,7 +28,13 @@ async def open_store(config: Config) -> AsyncIterator[EventStore]:
     postgres = EmbeddedPostgres(folder)
     await asyncio.to_thread(postgres.start)
     try:
-        async with await EventStore.open(postgres.app_dsn()) as store:
-            yield store
+        yield postgres.app_dsn()
     finally:
         await asyncio.to_thread(postgres.release)
+
+
+@asynccontextmanager
+async def open_store(config: Config) -> AsyncIterator[EventStore]:
+    """Open the event store of that database. Raises StoreError too."""
+    async with find_database(config) as dsn, await EventStore.open(dsn) as store:
+        yield store

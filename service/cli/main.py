@@ -62,6 +62,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "migrate": Entry(
             _RUN, "service.cli.serve:migrate_command", "Update the database to the newest schema"
         ),
+        "doctor": Entry(
+            _RUN, "service.cli.doctor:doctor_command", "Check all that the service needs"
+        ),
         "rebuild": Entry(
             _RUN, "service.cli.rebuild:rebuild", "Rebuild match lists, series and ratings"
         ),

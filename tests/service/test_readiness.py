@@ -56,7 +56,7 @@ async def becomes(health: Health, *, ready: bool) -> None:
         (
             "ALTER DATABASE {name} SET default_transaction_read_only = on",
             "ALTER DATABASE {name} RESET default_transaction_read_only",
-            "the database does not answer",
+            "the database takes no writes",
             "unavailable",
         ),
         (

@@ -154,7 +154,10 @@ class Feeds:
                 feed.put(match.match_id, match.version, news, leaves=leaves)
 
     def _notify(self, match: Match, change: Change) -> None:
-        """Notify the players of a command that can have given them rows or moved their coins."""
+        """Notify the players of a command that can have given them rows or moved their coins.
+
+        The hint comes back to this process too. Feeds that were also woken here would read twice.
+        """
         players = concerned_by(match)
         for record in change.records:
             event = record.event
@@ -163,8 +166,6 @@ class Feeds:
                 players.update(match.table.given_up)
                 players.update(match.table.removed)
         self._store.news.notify(players)
-        for player_id in players:
-            self._wake(player_id)
 
     def _wake(self, player_id: str) -> None:
         for feed in self._by_player.get(player_id, ()):

@@ -366,8 +366,11 @@ async def serve_as_child(config: Config, parent: ParentLink) -> None:
     relax_collector()
     with parent.reading(stop):
         async with running(config, parent=parent) as server:
-            ports = {} if server.health_port is None else {"health_port": server.health_port}
-            _log.info("started", address=server.address, pid=os.getpid(), **ports)
+            facts: dict[str, int] = {"pid": os.getpid()}
+            if server.health_port is not None:
+                facts["health_port"] = server.health_port
+            tls = config.tls_key is not None
+            _log.info("started", address=server.address, tls=tls, core=core_form(), **facts)
             await stop.wait()
             _log.info("stopping")
     _log.info("stopped")

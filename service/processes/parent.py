@@ -184,24 +184,33 @@ class Parent:
         pause_seconds = RESTART_SECONDS_MIN
         while not self._stop.is_set():
             began = clock()
-            child = self._start(number)
-            await child.ended.wait()
-            self._forget(child)
+            exit_code = await self._run_one(number)
             if self._stop.is_set():
                 return
             if not self._has_started:
-                raise ProcessFailedError(number, child.exit_code)
+                raise ProcessFailedError(number, exit_code)
             if clock() - began > RESTART_SECONDS_MAX:
                 pause_seconds = RESTART_SECONDS_MIN
             _log.error(
                 "process ended",
                 number=number,
-                exit_code=child.exit_code,
+                exit_code=exit_code,
                 next_start_seconds=pause_seconds,
             )
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), pause_seconds)
             pause_seconds = min(2 * pause_seconds, RESTART_SECONDS_MAX)
+
+    async def _run_one(self, number: int) -> int:
+        """Run a process to its end, and return its exit code."""
+        try:
+            child = self._start(number)
+        except OSError as error:  # no memory, or too many processes: perhaps not for long
+            _log.error("process does not start", number=number, error=str(error))
+            return os.EX_OSERR
+        await child.ended.wait()
+        self._forget(child)
+        return child.exit_code
 
     def _start(self, number: int) -> _Child:
         config = settings_of(self._config, number, self._count)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from uuid import UUID
 
 from eventstore.administration import ADMINISTRATION_ID
-from eventstore.postgres.advisory_locks import AdvisoryLock
+from eventstore.postgres.advisory_locks import AdvisoryLock, lock_lobby
 from eventstore.postgres.pool import Pool
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class TreeUpdate:
         await self._connection.execute(_ADD_LEAVES, list(range(first, self.tree_size)), *columns)
         columns = [list(column) for column in zip(*nodes, strict=True)] or [[], [], []]
         await self._connection.execute(_ADD_NODES, *columns)
+        await lock_lobby(self._connection)
         await self._connection.execute(_SET_INDEX, self._found, LeafKind.MATCH)
         grown = [head for head in heads if head.kind is LeafKind.DISPUTE]
         ids, versions = [head.stream_id for head in grown], [head.version for head in grown]

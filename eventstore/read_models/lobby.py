@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from eventstore.model import BEFORE_FIRST_PAGE, LobbyRow, PageKey
+from eventstore.postgres.advisory_locks import lock_lobby
 from eventstore.postgres.pool import Pool
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ class Lobby:
         """Write rows (match id, version, row) of a rebuild, except over newer rows."""
 
         async def put(connection: PooledConnection) -> None:
+            await lock_lobby(connection)
             for match_id, version, row in sorted(rows, key=lambda row: row[0].int):
                 await _put(connection, match_id, version, row)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from uuid import UUID
 
 from eventstore.log.news import News, NewsKind, write_news
-from eventstore.postgres.advisory_locks import AdvisoryLock
+from eventstore.postgres.advisory_locks import AdvisoryLock, lock_lobby
 from eventstore.postgres.pool import Pool
 from eventstore.read_models.flags import FlagRow, FlagRule, list_flags
 
@@ -190,6 +190,7 @@ class StandingsUpdate:
         ratings = [(player, *after) for player, after in sorted(last.items()) if after is not None]
         if ratings:
             await self._connection.execute(_PUT_RATINGS, *_columns(ratings))
+        await lock_lobby(self._connection)
         await self._connection.execute(_MARK_COUNTED, [match.match_id for match in matches])
         news = [
             News(NewsKind.RATING, seat.match_id, 0, seat.player)
@@ -210,6 +211,7 @@ class StandingsUpdate:
 
     async def _roll_back(self, first: UncountedMatch) -> bool:
         """Remove the results from a match on. Return whether there were any."""
+        await lock_lobby(self._connection)
         rows = await self._connection.fetch(_ROLL_BACK, first.ended_at, first.match_id)
         players = [row["player"] for row in rows]
         await self._connection.execute(_DELETE_RATINGS, players)
@@ -242,6 +244,7 @@ class Standings:
 
         async def delete_all(connection: PooledConnection) -> None:
             await connection.execute("SET LOCAL statement_timeout = 0")
+            await lock_lobby(connection)
             await connection.execute("DELETE FROM standings")
             await connection.execute("DELETE FROM ratings")
             await connection.execute("UPDATE matches SET counted = false WHERE counted")

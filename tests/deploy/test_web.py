@@ -164,7 +164,7 @@ async def test_two_browsers_and_two_bots_play_a_match_to_its_end(
     def play(address: str, tokens: list[str]) -> None:
         with players(tmp_path, address, *tokens) as (anna, boris):
             assert anna.violations() == []
-            link = anna.open_table(seats=4, transfer=True)
+            link = anna.open_table(seats=4, transfer=True, series=True)
             anna.click("Sit down")
             anna.wait("!!document.querySelector('.mine')")
             assert anna.violations() == []
@@ -192,6 +192,7 @@ async def test_two_browsers_and_two_bots_play_a_match_to_its_end(
                     anna.wait("!!document.querySelector('.in-hand, .ending')")
             for one in (anna, boris):
                 one.wait("!!document.querySelector('.fair.own')")
+                one.wait("document.querySelector('.series')?.innerText.startsWith('Series: ')")
                 assert one.violations() == []
             anna.click("Rematch")
             anna.wait("!!document.querySelector('.waiting')")
@@ -222,7 +223,7 @@ async def test_a_cheat_at_a_tricky_staked_table_is_caught(
 
     def play(address: str, tokens: list[str]) -> None:
         with players(tmp_path, address, *tokens) as both:
-            link = both[0].open_table(seats=2, tricky=True, stake=100)
+            link = both[0].open_table(seats=2, tricky=True, stake_coins=100)
             both[1].go(link)
             for one in both:
                 one.click("Sit down")
@@ -254,7 +255,7 @@ async def test_a_complaint_from_the_replay_is_ruled_on_at_the_desk_of_the_audito
 
     def play(address: str, tokens: list[str]) -> None:
         with players(tmp_path, address, *tokens) as (anna, boris, auditor, operator):
-            link = anna.open_table(seats=2, tricky=True, stake=100)
+            link = anna.open_table(seats=2, tricky=True, stake_coins=100)
             boris.go(link)
             for one in (anna, boris):
                 one.click("Sit down")
@@ -283,6 +284,9 @@ async def test_a_complaint_from_the_replay_is_ruled_on_at_the_desk_of_the_audito
             anna.wait("document.querySelector('.badge')?.innerText === 'upheld'")
             anna.run("void (location.hash = '#/disputes')")
             anna.wait("document.querySelectorAll('.tables li').length === 1")
+            assert anna.violations() == []
+            anna.run("void (location.hash = '#/coins')")
+            anna.wait("document.querySelectorAll('.transfers tr').length === 4")
             assert anna.violations() == []
             for page in ("practice", "ratings", "settings"):
                 anna.run(f"void (location.hash = '#/{page}')")
@@ -337,6 +341,34 @@ def check_ruling(auditor: Client, operator: Client, dispute: str) -> None:
     operator.click("Decide")
     operator.wait("document.querySelector('.badge').innerText === 'upheld'")
     assert operator.violations() == []
+
+
+@pytest.mark.timeout(60)
+async def test_an_owner_plays_by_a_preset_and_removes_a_player(
+    database: Database, tmp_path: Path, client: Path
+) -> None:
+    def play(address: str, tokens: list[str]) -> None:
+        with players(tmp_path, address, *tokens) as (anna, boris):
+            anna.click("Open a table")
+            anna.wait("document.querySelectorAll('.opening select option').length > 11")
+            anna.run(
+                "void (document.querySelector('.opening select').value = 'duraka-net-transfer', "
+                "document.querySelector('.opening select').dispatchEvent(new Event('change')))"
+            )
+            anna.wait("document.querySelector('[name=transfer]').disabled")
+            assert anna.run("document.querySelector('[name=transfer]').checked")
+            assert anna.violations() == []
+            anna.click("Open")
+            anna.wait("document.querySelector('.game')?.innerText === 'perevodnoy · 36'")
+            boris.go(anna.run("location.href"))
+            boris.click("Sit down")
+            anna.click("Remove boris")
+            boris.wait("document.querySelectorAll('.seat.free').length === 2")
+            boris.click("Sit down")
+            boris.wait("!!document.querySelector('.strip.problem')")
+
+    async with site(database, tmp_path, client, "anna", "boris") as (address, tokens):
+        await asyncio.to_thread(play, address, tokens)
 
 
 @asynccontextmanager

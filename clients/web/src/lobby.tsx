@@ -1,14 +1,15 @@
 /** The lobby: tables to join, watch and open. */
-import { useEffect, useRef, useState } from "preact/hooks"
-import type { JSX, TargetedSubmitEvent } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import type { JSX } from "preact"
 import { BotLevel, Deck, ThrowIn } from "./gen/durak/v1/settings_pb"
 import type { MatchSummary } from "./gen/durak/v1/match_service_pb"
 import { Phase } from "./gen/durak/v1/table_pb"
 import { answered, matches, noteToken, playerOf, requestId, textOf, token } from "./calls"
 import { promise } from "./fairness"
 import { nameOfSeat } from "./narration"
+import { OpenTable } from "./opening"
 import { gameName } from "./table"
-import { t, type TextId } from "./texts"
+import { t } from "./texts"
 
 const REFRESH_MS = 3_000
 type Tab = "waiting" | "playing" | "mine"
@@ -106,58 +107,5 @@ export function Lobby(): JSX.Element {
       </ul>
       {opens && <OpenTable close={() => setOpens(false)} />}
     </main>
-  )
-}
-
-function OpenTable({ close }: { close: () => void }): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const [problem, setProblem] = useState("")
-  useEffect(() => dialog.current?.showModal(), [])
-  const submit = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault()
-    const given = new FormData(event.currentTarget)
-    const number = (name: string): number => Number(given.get(name))
-    const linkSecret = given.has("private") ? crypto.getRandomValues(new Uint8Array(24)) : new Uint8Array()
-    const request = {
-      requestId: requestId(),
-      linkSecret,
-      settings: {
-        deck: number("deck") as Deck,
-        seats: number("seats"),
-        throwIn: ThrowIn.ALL,
-        transfer: given.has("transfer"),
-        tricky: given.has("tricky"),
-        drawAllowed: given.has("draws"),
-        turnTimerSeconds: number("timer"),
-        stakeCoins: BigInt(Math.trunc(number("stake"))),
-      },
-    }
-    try {
-      const { view } = await answered(() => matches.openTable(request))
-      const key = linkSecret.length ? `?k=${btoa(String.fromCharCode(...linkSecret))}` : ""
-      location.hash = `#/match/${view!.matchId}${key}`
-    } catch (error) {
-      setProblem(textOf(error))
-    }
-  }
-  const tick = (name: string, text: TextId, checked = false): JSX.Element => (
-    <label class="tick"><input type="checkbox" name={name} defaultChecked={checked} /> {t(text)}</label>
-  )
-  return (
-    <dialog ref={dialog} onClose={close} aria-label={t("openTable")}>
-      <form class="opening" onSubmit={(it) => void submit(it)}>
-        <h1>{t("openTable")}</h1>
-        <label>{t("players")} <select name="seats">{[2, 3, 4, 5, 6].map((it) => <option key={it} value={it}>{it}</option>)}</select></label>
-        <label>{t("deck")} <select name="deck" defaultValue={36}>{[24, 36, 52].map((it) => <option key={it} value={it} selected={it === 36}>{it}</option>)}</select></label>
-        <label>{t("timer")} <input name="timer" type="number" min="0" max="86400" defaultValue="60" /></label>
-        <label>{t("stake")} <input name="stake" type="number" min="0" max="1000000000" defaultValue="0" /></label>
-        {tick("transfer", "perevodnoy")}
-        {tick("tricky", "tricky")}
-        {tick("draws", "drawsAllowed", true)}
-        {tick("private", "privateTable")}
-        {problem && <p class="problem" role="alert">{problem}</p>}
-        <div class="row"><button type="button" onClick={close}>{t("cancel")}</button><button class="primary">{t("open")}</button></div>
-      </form>
-    </dialog>
   )
 }

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks"
 import { expired, playerOf, signIn, token, wallet } from "./calls"
 import { DisputePage, Disputes } from "./disputes"
 import { Lobby } from "./lobby"
-import { Practice, Ratings, SettingsPage } from "./pages"
+import { Coins, Practice, Ratings, SettingsPage } from "./pages"
 import { ReplayPage } from "./replay"
 import { TablePage } from "./table"
 import { t } from "./texts"
@@ -40,6 +40,7 @@ function Page(): JSX.Element {
   if (match) return <TablePage key={match[1]!} matchId={match[1]!} secret={bytesOf(match[2] ?? "")} />
   if (address.value === "#/practice") return <Practice />
   if (address.value === "#/ratings") return <Ratings />
+  if (address.value === "#/coins") return <Coins />
   if (address.value === "#/settings") return <SettingsPage />
   return <Lobby />
 }
@@ -60,12 +61,12 @@ function SignIn(): JSX.Element {
   )
 }
 
-function Coins(): JSX.Element | null {
+function Purse(): JSX.Element | null {
   const [coins, setCoins] = useState<bigint>()
   useEffect(() => {
     wallet.getBalance({}).then((it) => setCoins(it.balance?.availableCoins), () => setCoins(undefined))
   }, [address.value, token.value])
-  return coins === undefined ? null : <span class="coins">◉ {String(coins)} {t("coins")}</span>
+  return coins === undefined ? null : <a class="coins" href="#/coins">◉ {String(coins)} {t("coins")}</a>
 }
 
 function App(): JSX.Element {
@@ -81,7 +82,7 @@ function App(): JSX.Element {
         <header>
           <a class="logo" href="#/">♠ {t("title")}</a>
           <nav>{link("#/", t("tables"))}{link("#/practice", t("practice"))}{link("#/ratings", t("ratings"))}{link("#/disputes", t("disputes"))}{link("#/settings", t("settings"))}</nav>
-          {player && <span class="who">{player.name} {player.roles.includes("player") && <Coins />}</span>}
+          {player && <span class="who">{player.name} {player.roles.includes("player") && <Purse />}</span>}
         </header>
       )}
       {player || open ? <Page /> : <main class="page"><SignIn /></main>}

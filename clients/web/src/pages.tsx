@@ -2,10 +2,12 @@
 import { useState } from "preact/hooks"
 import type { JSX } from "preact"
 import type { Signal } from "@preact/signals"
+import { timestampDate } from "@bufbuild/protobuf/wkt"
 import { CardRow } from "./cards"
 import type { Puzzle, PuzzleChoice, PuzzleSummary, TryMoveResponse } from "./gen/durak/v1/practice_service_pb"
 import type { Rating } from "./gen/durak/v1/standings_service_pb"
-import { answered, playerOf, practice, signOut, standings, textOf, token } from "./calls"
+import { TransferKind, type Transfer } from "./gen/durak/v1/wallet_service_pb"
+import { answered, playerOf, practice, signOut, standings, textOf, token, wallet } from "./calls"
 import { useRead } from "./reading"
 import { fourColours, language, LANGUAGES, motion, sound, theme, type Language } from "./settings"
 import { t, type TextId } from "./texts"
@@ -21,6 +23,32 @@ export function Ratings(): JSX.Element {
     </main>
   )
 }
+
+export function Coins(): JSX.Element {
+  const { found, problem } = useRead(async () => {
+    const [{ balance }, { transfers }] = await Promise.all([wallet.getBalance({}), wallet.listTransfers({ pageSize: 50 })])
+    return { balance, transfers }
+  }, [token.value])
+  return (
+    <main class="page">
+      <h1>{t("yourCoins")}</h1>
+      {problem && <p class="problem" role="alert">{problem}</p>}
+      <p>{t("available")}: <b>{String(found?.balance?.availableCoins ?? "")}</b> · {t("escrow")}: {String(found?.balance?.escrowCoins ?? "")}</p>
+      <table class="transfers">
+        <tbody>{found?.transfers.map((it) => (
+          <tr key={String(it.number)}>
+            <td>{it.createTime && timestampDate(it.createTime).toLocaleString(language.value, { dateStyle: "short", timeStyle: "short" })}</td>
+            <td>{it.matchId ? <a href={`#/match/${it.matchId}`}>{t(kindOf(it))}</a> : t(kindOf(it))}</td>
+            <td class="number">{String(it.coins)}</td>
+            <td class="number">{String(it.availableAfterCoins)}</td>
+          </tr>
+        ))}</tbody>
+      </table>
+    </main>
+  )
+}
+
+const kindOf = (transfer: Transfer): TextId => `k${TransferKind[transfer.kind]}` as TextId
 
 function Line({ rating, own }: { rating: Rating; own: boolean }): JSX.Element {
   return (

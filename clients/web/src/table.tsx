@@ -3,14 +3,17 @@ import { useEffect, useMemo, useState } from "preact/hooks"
 import type { JSX } from "preact"
 import { Felt } from "./felt"
 import type { Use } from "./moves"
-import { seatName } from "./narration"
+import { nameOfSeat, seatName } from "./narration"
+import { useRead } from "./reading"
 import { Outcome } from "./gen/durak/v1/events_pb"
 import { BotLevel } from "./gen/durak/v1/settings_pb"
 import { Phase, type TableView } from "./gen/durak/v1/table_pb"
-import { playerOf, token } from "./calls"
+import { playerOf, standings, token } from "./calls"
 import { RuleSheet } from "./rules"
 import { t } from "./texts"
 import { Table } from "./watch"
+
+const COUNTED_MS = 3_500
 
 export function TablePage({ matchId, secret }: { matchId: string; secret: Uint8Array }): JSX.Element {
   const table = useMemo(() => new Table(matchId, secret), [matchId])
@@ -98,6 +101,9 @@ function Waiting({ table, view }: { table: Table; view: TableView }): JSX.Elemen
           <button onClick={() => void table.seatBot(level)}>{t("addBot")}</button>
         </span>
       )}
+      {owner && view.seats.filter((it) => it.playerId && it.playerId !== view.ownerId).map((it) => (
+        <button key={it.seat} class="quiet" onClick={() => void table.remove(it.playerId)}>{t("remove", it.displayName)}</button>
+      ))}
       <button onClick={() => void copy()}>{t(copied ? "copied" : "share")}</button>
       {seated && <button class="quiet" onClick={() => void table.leave()}>{t("leave")}</button>}
       {owner && <button class="quiet" onClick={() => void table.cancel()}>{t("closeTable")}</button>}
@@ -117,6 +123,7 @@ function Ending({ table, view }: { table: Table; view: TableView }): JSX.Element
     <div class="lead ending" role="status">
       <h2>{endingOf(view)}</h2>
       {shares.length > 0 && <p>{shares.map((it) => `${seatName(view, it.seat)} +${it.shareCoins}`).join(" · ")}</p>}
+      {view.settings?.seriesId && <Series id={view.settings.seriesId} />}
       {fair && <p class={`fair ${fair}`}>{t(fair === "own" ? "fairOwn" : fair === "server" ? "fairServer" : "fairWrong")}</p>}
       <div>
         {view.yourSeat !== undefined && result?.outcome !== Outcome.CANCELLED && (
@@ -127,6 +134,19 @@ function Ending({ table, view }: { table: Table; view: TableView }): JSX.Element
       </div>
     </div>
   )
+}
+
+/** The score of a series. A match counts about two seconds after its end. */
+function Series({ id }: { id: string }): JSX.Element | null {
+  const [reads, setReads] = useState(0)
+  const { found } = useRead(() => standings.getSeries({ seriesId: id }), [id, reads])
+  useEffect(() => {
+    const timer = setTimeout(() => setReads(1), COUNTED_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  if (!found?.matches) return null
+  const score = found.seats.map((it) => `${nameOfSeat({ ...it, taken: true })} ${it.wins}`)
+  return <p class="series">{t("series")}: {[...score, ...(found.draws ? [t("draws", found.draws)] : [])].join(" · ")}</p>
 }
 
 function endingOf(view: TableView): string {

@@ -163,6 +163,11 @@ export class Table {
     await this.command(() => matches.leaveMatch(request))
   }
 
+  async remove(playerId: string): Promise<void> {
+    const request = { matchId: this.matchId, requestId: requestId(), playerId }
+    await this.command(() => matches.removePlayer(request))
+  }
+
   async cancel(): Promise<void> {
     const request = { matchId: this.matchId, requestId: requestId() }
     await this.command(() => matches.cancelTable(request))

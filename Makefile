@@ -33,7 +33,7 @@ help: ## List the targets
 setup: $(SYNC_STAMP) ## Only set up the environment; every other target does this automatically
 	@:
 
-compile: setup ## Compile the core with mypyc, if its sources have changed: a minute of work that makes it faster (docs/adr/0021)
+compile: setup ## Compile the core with mypyc, if its sources have changed: one to two minutes of work that make it faster (docs/adr/0021)
 	@$(BIN)/python -m compiled.build
 
 serve: compile ## Run the service, on an embedded Postgres unless DURAK_DATABASE_URL is set

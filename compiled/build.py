@@ -103,7 +103,7 @@ def compile_checkout() -> str:
     if folder.is_dir():
         return ""
     compiler = find_compiler()
-    print("make: compiling the core; this takes about a minute", file=sys.stderr)
+    print("make: compiling the core once; this takes one or two minutes", file=sys.stderr)
     folder.parent.mkdir(parents=True, exist_ok=True)
     for old in sorted(folder.parent.iterdir(), key=lambda path: -path.stat().st_mtime)[KEPT - 1 :]:
         shutil.rmtree(old)

@@ -96,7 +96,7 @@ class Service:
                 stderr=log,
             )
         assert self._process.stdout is not None
-        line = await asyncio.wait_for(self._process.stdout.readline(), 20)
+        line = await asyncio.wait_for(self._process.stdout.readline(), 60)
         self.address = line.decode().strip()
         assert self.address, self.log.read_text()
         self._settings["DURAK_LISTEN_PORT"] = self.address.rpartition(":")[2]

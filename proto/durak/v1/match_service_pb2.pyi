@@ -542,7 +542,7 @@ class PlayRequest(_message.Message):
     """
     omit_view: _builtins.bool
     """The reply has the version instead of the view. For clients that watch the match: the watch sends them the events,
-    or the view. A view is half of the work of a move.
+    or the view. It saves the work of making and reading a second one.
     """
     @_builtins.property
     def move(self) -> _table_pb2.Move:

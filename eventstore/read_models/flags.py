@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
 from eventstore.postgres.pool import Pool
+
+if TYPE_CHECKING:
+    from eventstore.postgres.connect import PooledConnection
 
 EVIDENCE_MAX: Final = 20
 """The maximum number of match ids of a group: its newest cases."""
@@ -110,8 +113,15 @@ async def list_flags(
     before.
     """
     query = _GROUPS.format(matches=rule.matches, evidence=EVIDENCE_MAX)
-    rows = await pool.fetch(
-        query, since, before, *after, player, rule.cases_min, rule.share_min, limit,
-        rule.new_account_matches,
-    )  # fmt: skip
-    return [FlagRow(*row) for row in rows]
+
+    async def work(connection: PooledConnection) -> list[FlagRow]:
+        # Where the planner has no statistics yet, it expects a few rows and joins them by nested
+        # loops, which take quadratic time.
+        await connection.execute("SET LOCAL enable_nestloop = off")
+        rows = await connection.fetch(
+            query, since, before, *after, player, rule.cases_min, rule.share_min, limit,
+            rule.new_account_matches,
+        )  # fmt: skip
+        return [FlagRow(*row) for row in rows]
+
+    return await pool.read_snapshot(work)

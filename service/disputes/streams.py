@@ -65,12 +65,17 @@ def _is_canonical(stored: StoredRecord) -> bool:
 async def read_dispute(store: EventStore, dispute_id: UUID) -> DisputeLog:
     """Return a dispute; of version 0 if it does not exist. Raises Refused LOG_CORRUPT."""
     stored = await store.disputes.read(dispute_id)
-    first_hash = first_dispute_hash(dispute_id)
     try:
-        records = read_chain(stored, first_hash, DisputeRecord.FromString)
-        dispute = fold_dispute(records)
+        return parse_dispute(dispute_id, stored)
     except CorruptLogError as error:
         raise refuse(reasons.ERROR_REASON_LOG_CORRUPT, dispute_id=str(dispute_id)) from error
+
+
+def parse_dispute(dispute_id: UUID, stored: list[StoredRecord]) -> DisputeLog:
+    """Return the dispute of these records. Raises CorruptLogError."""
+    first_hash = first_dispute_hash(dispute_id)
+    records = read_chain(stored, first_hash, DisputeRecord.FromString)
+    dispute = fold_dispute(records)
     return DisputeLog(dispute, records, stored[-1].hash if stored else first_hash, stored)
 
 

@@ -1,4 +1,4 @@
-"""A record has one form: the same content in other bytes is a finding, even with a new chain."""
+"""T05-T07: a record has one form. The same content in other bytes is a finding, also re-chained."""
 
 from collections.abc import Callable
 
@@ -99,7 +99,7 @@ def test_the_sample_is_canonical() -> None:
 
 
 @pytest.mark.parametrize("rewrite", REWRITINGS.values(), ids=REWRITINGS.keys())
-def test_other_bytes_of_the_same_record_are_not_canonical(
+def test_T05_other_bytes_of_the_same_record_are_not_canonical(
     rewrite: Callable[[bytes], bytes],
 ) -> None:
     for at in (0, 1, len(DATAS) // 2, len(DATAS) - 1):
@@ -129,7 +129,7 @@ def test_unknown_fields_of_a_record_are_named(unknown: bytes) -> None:
         assert (found.kind, found.version) == (Kind.UNKNOWN_CONTENT, 3)
 
 
-def test_a_broken_proof_is_refuted_without_a_key_too() -> None:
+def test_T06_a_broken_proof_is_refuted_without_a_key_too() -> None:
     transcript = transcript_of(PLAYED)
     assert verify(transcript.SerializeToString(), None).outcome is Outcome.CONSISTENT
     hashes = list(transcript.inclusion.hashes)
@@ -148,7 +148,7 @@ def test_a_broken_proof_is_refuted_without_a_key_too() -> None:
 
 @pytest.mark.parametrize("text", ["no-uuid", "x", "0" * 32, "A" * 36, "é"])
 @pytest.mark.parametrize("field", ["rematch_of", "series_id"])
-def test_ids_that_are_no_uuids_are_found(text: str, field: str) -> None:
+def test_T07_ids_that_are_no_uuids_are_found(text: str, field: str) -> None:
     record = Record.FromString(DATAS[0])
     opened = record.event.table_opened
     setattr(opened if field == "rematch_of" else opened.settings, field, text)

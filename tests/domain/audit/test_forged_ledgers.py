@@ -1,4 +1,4 @@
-"""Every kind of forged ledger is refuted, and the finding names the entry."""
+"""T04: every kind of forged ledger is refuted, and the finding names the entry."""
 
 from collections.abc import Callable, Iterable
 from random import Random

@@ -1,4 +1,4 @@
-"""A match that was changed after it was signed: every way of verifying it says so."""
+"""T03: a match that was changed after it was signed: every way of verifying it says so."""
 
 from __future__ import annotations
 

@@ -3,15 +3,21 @@
 The files are `migrations/NNNN_name.sql`. Each one runs once and never changes afterwards. The
 runner refuses a database where a file has another checksum, or one with a migration that this
 program does not have.
+
+A migration with `CREATE INDEX CONCURRENTLY`, its only statement, runs outside of a transaction, so
+that a large table takes writes meanwhile. If it fails, the next run removes what it left and starts
+again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -62,6 +68,12 @@ GRANT SELECT ON schema_migrations TO {APP_ROLE};
 """  # noqa: S608 - the name of the role is our own
 
 
+_CONCURRENT_INDEX = re.compile(r"^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)", re.MULTILINE)
+_LOCK_PAUSE_SECONDS = 0.1
+LOCK_SECONDS_MAX = 10
+"""How long a migration waits for a lock. Calls that need the same table wait behind it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """One numbered file."""
@@ -69,6 +81,12 @@ class Migration:
     version: int
     name: str
     sql: str
+
+    @property
+    def concurrent_index(self) -> str | None:
+        """The name of the index that it creates without a transaction, if it does."""
+        found = _CONCURRENT_INDEX.search(self.sql)
+        return found[1] if found else None
 
     @property
     def checksum(self) -> bytes:
@@ -90,12 +108,13 @@ def load_migrations() -> list[Migration]:
 
 
 async def migrate(dsn: str, known: list[Migration] | None = None) -> list[Migration]:
-    """Run the missing migrations in one transaction, repair the rights, and return the migrations.
+    """Run the missing migrations, repair the rights, and return the migrations.
 
     Connect as the owner of the tables. Processes that migrate at the same time wait for each other.
+    Migrations run in one transaction, up to the next one that creates an index concurrently.
 
-    Raises MigrationError, StoreUnavailable, StoreMisconfigured or StoreError. Then nothing has
-    changed.
+    Raises MigrationError, StoreUnavailable, StoreMisconfigured or StoreError. Then the transaction
+    that failed has changed nothing.
     """
     known = load_migrations() if known is None else known
     connection = await retry(0.0, partial(connect_as_owner, dsn))
@@ -106,20 +125,38 @@ async def migrate(dsn: str, known: list[Migration] | None = None) -> list[Migrat
 
 
 async def _migrate(connection: Connection, known: list[Migration]) -> list[Migration]:
-    await connection.execute("SELECT pg_advisory_lock($1)", AdvisoryLock.MIGRATION)
+    # Waiting in the database would hold a snapshot, and the index of another run waits for those.
+    try_lock = "SELECT pg_try_advisory_lock($1)"
+    while not await connection.fetchval(try_lock, AdvisoryLock.MIGRATION):  # noqa: ASYNC110
+        await asyncio.sleep(_LOCK_PAUSE_SECONDS)
     try:
-        async with connection.transaction():
-            await connection.execute(_PREPARE)
+        applied: list[Migration] = []
+        while True:
+            applied += await _migrate_at_once(connection, known)
             missing = find_missing(known, await _read_applied(connection))
-            for migration in missing:
-                await _apply(connection, migration)
-            await repair_grants(connection, read_grants(each.sql for each in known))
+            if not missing:
+                return applied
+            await _create_index(connection, missing[0])
+            applied.append(missing[0])
     except asyncpg.InsufficientPrivilegeError as error:
         raise MigrationError(
             f"{reason_of(error)}: connect as the owner of the database and its tables, and create "
             "the roles as docs/operator.md shows"
         ) from error
-    return missing
+
+
+async def _migrate_at_once(connection: Connection, known: list[Migration]) -> list[Migration]:
+    """Run the missing migrations in one transaction, up to one that needs none. Return them."""
+    async with connection.transaction():
+        await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS_MAX}s'")
+        await connection.execute(_PREPARE)
+        missing = find_missing(known, await _read_applied(connection))
+        at_once = list(takewhile(lambda each: each.concurrent_index is None, missing))
+        for migration in at_once:
+            await _apply(connection, migration)
+        if at_once == missing:
+            await repair_grants(connection, read_grants(each.sql for each in known))
+    return at_once
 
 
 def find_missing(known: list[Migration], applied: dict[int, bytes]) -> list[Migration]:
@@ -147,6 +184,13 @@ async def find_pending(connection: PooledConnection) -> list[Migration]:
     if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
         return load_migrations()
     return find_missing(load_migrations(), await _read_applied(connection))
+
+
+async def _create_index(connection: Connection, migration: Migration) -> None:
+    """Create an index without a transaction, after removing what a try that failed has left."""
+    index = migration.concurrent_index
+    await connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index}")
+    await _apply(connection, migration)
 
 
 async def _apply(connection: PooledConnection, migration: Migration) -> None:

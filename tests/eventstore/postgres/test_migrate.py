@@ -24,6 +24,14 @@ def empty(postgres: EmbeddedPostgres) -> Iterator[Database]:
     asyncio.run(execute(admin, f"DROP DATABASE {name} WITH (FORCE)"))
 
 
+WAITS_FOR_WRITERS = """
+SELECT EXISTS (
+    SELECT FROM pg_stat_activity
+    WHERE wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'
+)
+"""
+
+
 async def tables(database: Database) -> set[str]:
     connection = await asyncpg.connect(database.owner_dsn)
     try:
@@ -83,3 +91,42 @@ async def test_the_store_refuses_a_server_without_its_role(own_postgres: Embedde
     await execute(own_postgres.owner_dsn(), "DROP OWNED BY durak_app", "DROP ROLE durak_app")
     with pytest.raises(StoreMisconfigured, match="run `durak migrate`"):
         await EventStore.open(own_postgres.owner_dsn())
+
+
+async def test_an_index_is_created_while_its_table_takes_writes(database: Database) -> None:
+    """A try that failed leaves an invalid index. The next one starts again."""
+    known = load_migrations()
+    number = len(known) + 1
+    later = [
+        Migration(number, "numbers", "CREATE TABLE numbers (n integer NOT NULL)"),
+        Migration(
+            number + 1, "index", "CREATE UNIQUE INDEX CONCURRENTLY numbers_by_n ON numbers (n)"
+        ),
+        Migration(number + 2, "comment", "COMMENT ON TABLE numbers IS 'tried'"),
+    ]
+    await migrate(database.owner_dsn, [*known, later[0]])
+    await execute(database.owner_dsn, "INSERT INTO numbers VALUES (1), (1)")
+    with pytest.raises(MigrationError, match="index failed"):
+        await migrate(database.owner_dsn, [*known, *later])
+
+    writer = await asyncpg.connect(database.owner_dsn)
+    try:
+        assert await writer.fetchval("SELECT NOT bool_and(indisvalid) FROM pg_index")
+        await writer.execute("DELETE FROM numbers")
+        begun = writer.transaction()
+        await begun.start()
+        await writer.execute("INSERT INTO numbers VALUES (2)")
+        migrating = asyncio.gather(
+            *(migrate(database.owner_dsn, [*known, *later]) for _ in range(3))
+        )
+        other = await asyncpg.connect(database.owner_dsn)
+        async with asyncio.timeout(20):
+            while not await other.fetchval(WAITS_FOR_WRITERS):  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.01)
+            await other.execute("INSERT INTO numbers VALUES (3)")  # the table takes writes
+            await begun.commit()
+            assert sorted(await migrating, key=len) == [[], [], later[1:]]
+        assert await other.fetchval("SELECT bool_and(indisvalid) FROM pg_index")
+        await other.close()
+    finally:
+        await writer.close()

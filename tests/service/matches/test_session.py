@@ -25,6 +25,7 @@ from tests.service.playing import (
     has_move,
     log_of,
     new_id,
+    play_out,
     playing,
     reason_of,
     refused,
@@ -102,34 +103,40 @@ async def test_several_matches_are_played_on_one_stream(playing: Playing) -> Non
     assert replica.limits.calls == 0
 
 
-async def open_and_cancel(session: Session, *, count: int) -> list[PlaySessionResponse]:
-    """Open tables and cancel them, all at the same time. Returns the answers."""
-    answers: list[PlaySessionResponse] = []
-    opening = [api.OpenTableRequest(request_id=new_id(), settings=SETTINGS) for _ in range(count)]
-    sent = [await session.send(open_table=request) for request in opening]
-    opened = [await session.answer(request_id) for request_id in sent]
-    for answer in opened:
-        cancel = api.CancelTableRequest(request_id=new_id(), match_id=answer.view.match_id)
-        answers.append(await session.ask(cancel_table=cancel))
-    assert all(answer.HasField("view") for answer in (*opened, *answers))
-    return opened + answers
+async def watched_to_its_end(
+    session: Session, match_id: str, *, reads_more: bool
+) -> list[PlaySessionResponse]:
+    """Watch an ended match. Returns all answers."""
+    request = watch_of(match_id)
+    await session.send(watch=request, reads_more=reads_more)
+    answers = [await session.answer(request.request_id)]
+    while not answers[-1].HasField("watch_ended"):
+        answers.append(await session.answer(request.request_id))
+    return answers
 
 
 async def test_a_client_that_reads_more_gets_several_answers_in_one_message(
     playing: Playing,
 ) -> None:
-    session = (await player_in(playing, caller_calls_per_second=0)).session()
-    answers = [one for _ in range(5) for one in await open_and_cancel(session, count=8)]
-    assert session.messages == len(answers)
-    assert not any(answer.more for answer in answers)
-    nothing = api.SessionUnwatch(request_id=new_id())
-    await session.ask(unwatch=nothing, reads_more=True)  # once is enough
-    joined: list[PlaySessionResponse] = []
-    async with asyncio.timeout(DEADLINE_S):
-        while not joined:
-            answers = await open_and_cancel(session, count=8)
-            joined = [answer for answer in answers if answer.more]
-    assert not any(other.more for answer in joined for other in answer.more)
+    """The events of an ended match wait to be written at the same time."""
+    replica = await playing.replica()
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    match_id = await seated(players)
+    await play_out(players, match_id)
+    session = players[0].session()
+    single = await watched_to_its_end(session, match_id, reads_more=False)
+    assert session.messages == len(single)
+    assert not any(answer.more for answer in single)
+    joined = await watched_to_its_end(session, match_id, reads_more=True)
+    assert session.messages - len(single) < len(joined) / 4
+    kinds = [[answer.WhichOneof("kind") for answer in answers] for answers in (single, joined)]
+    assert kinds[0] == kinds[1]
+    assert [one.watch for one in single] == [one.watch for one in joined]
+    nested = [other for answer in joined for other in answer.more]
+    assert nested
+    assert not any(other.more for other in nested)
+    once = await watched_to_its_end(session, match_id, reads_more=False)
+    assert any(answer.more for answer in once), "it is enough to say so once"
     await session.close()
 
 

@@ -5,7 +5,7 @@ runner refuses a database where a file has another checksum, or one with a migra
 program does not have.
 
 A migration with `CREATE INDEX CONCURRENTLY`, its only statement, runs outside of a transaction, so
-that a large table takes writes meanwhile. If it fails, the next run removes what it left and starts
+that a large table takes writes meanwhile. If it fails, the next run removes its remains and starts
 again.
 """
 

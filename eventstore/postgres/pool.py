@@ -64,60 +64,37 @@ class Pool:
 
     async def check(self, work: Callable[[PooledConnection], Awaitable[None]]) -> None:
         """Run a check on a connection, without retries. Its exceptions are passed on."""
-
-        async def attempt() -> None:
-            async with self.acquire() as connection:
-                await work(connection)
-
-        await self._retry(attempt, 0.0)
+        await self._run(work, 0.0)
 
     async def fetch(self, query: str, *arguments: object) -> list[asyncpg.Record]:
         """Return all rows of a query."""
-
-        async def attempt() -> list[asyncpg.Record]:
-            async with self.acquire() as connection:
-                return await connection.fetch(query, *arguments)
-
-        return await self._retry(attempt)
+        return await self._run(lambda connection: connection.fetch(query, *arguments))
 
     async def fetch_first(self, query: str, *arguments: object) -> asyncpg.Record | None:
         """Return the first row of a query, or None if there is no row."""
-
-        async def attempt() -> asyncpg.Record | None:
-            async with self.acquire() as connection:
-                return await connection.fetchrow(query, *arguments)
-
-        return await self._retry(attempt)
+        return await self._run(lambda connection: connection.fetchrow(query, *arguments))
 
     async def execute(self, statement: str, *arguments: object) -> str:
         """Run a statement and return its command tag, for example `UPDATE 1`."""
-
-        async def attempt() -> str:
-            async with self.acquire() as connection:
-                return await connection.execute(statement, *arguments)
-
-        return await self._retry(attempt)
+        return await self._run(lambda connection: connection.execute(statement, *arguments))
 
     async def transact(self, work: Callable[[PooledConnection], Awaitable[Result]]) -> Result:
         """Run `work` in a transaction and return its result."""
 
-        async def attempt() -> Result:
-            async with self.acquire() as connection, connection.transaction():
+        async def run(connection: PooledConnection) -> Result:
+            async with connection.transaction():
                 return await work(connection)
 
-        return await self._retry(attempt)
+        return await self._run(run)
 
     async def read_snapshot(self, work: Callable[[PooledConnection], Awaitable[Result]]) -> Result:
         """Run `work` in a read-only transaction. All of its queries see the same moment."""
 
-        async def attempt() -> Result:
-            async with (
-                self.acquire() as connection,
-                connection.transaction(isolation="repeatable_read", readonly=True),
-            ):
+        async def run(connection: PooledConnection) -> Result:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
                 return await work(connection)
 
-        return await self._retry(attempt)
+        return await self._run(run)
 
     async def transact_exclusively(
         self,
@@ -132,17 +109,17 @@ class Pool:
         """
         function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
 
-        async def attempt() -> Result | None:
-            async with self.acquire() as connection, connection.transaction():
+        async def run(connection: PooledConnection) -> Result | None:
+            async with connection.transaction():
                 is_locked = await connection.fetchval(f"SELECT {function}($1)", lock)
                 if not (is_locked or wait):
                     return None
                 return await work(connection)
 
-        return await self._retry(attempt, 0.0)
+        return await self._run(run, 0.0)
 
     @asynccontextmanager
-    async def acquire(self) -> AsyncIterator[PooledConnection]:
+    async def _connection(self) -> AsyncIterator[PooledConnection]:
         """Give one connection, without retries. Errors of asyncpg are passed on.
 
         If it turns out to be useless, so are the others, and all are dropped: they lead to a server
@@ -162,8 +139,16 @@ class Pool:
             except TimeoutError:
                 await self._pool.expire_connections()
 
-    async def _retry(
-        self, attempt: Callable[[], Awaitable[Result]], timeout_seconds: float | None = None
+    async def _run(
+        self,
+        work: Callable[[PooledConnection], Awaitable[Result]],
+        timeout_seconds: float | None = None,
     ) -> Result:
+        """Run `work` on a connection, and retry it while the database is unavailable."""
+
+        async def attempt() -> Result:
+            async with self._connection() as connection:
+                return await work(connection)
+
         limit = self._limits.retry_timeout_seconds if timeout_seconds is None else timeout_seconds
         return await retry(limit, attempt)

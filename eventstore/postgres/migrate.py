@@ -132,12 +132,12 @@ async def _migrate(connection: Connection, known: list[Migration]) -> list[Migra
     try:
         applied: list[Migration] = []
         while True:
-            applied += await _migrate_at_once(connection, known)
-            missing = find_missing(known, await _read_applied(connection))
-            if not missing:
+            at_once, later = await _migrate_at_once(connection, known)
+            applied += at_once
+            if not later:
                 return applied
-            await _create_index(connection, missing[0])
-            applied.append(missing[0])
+            await _create_index(connection, later[0])
+            applied.append(later[0])
     except asyncpg.InsufficientPrivilegeError as error:
         raise MigrationError(
             f"{reason_of(error)}: connect as the owner of the database and its tables, and create "
@@ -145,8 +145,13 @@ async def _migrate(connection: Connection, known: list[Migration]) -> list[Migra
         ) from error
 
 
-async def _migrate_at_once(connection: Connection, known: list[Migration]) -> list[Migration]:
-    """Run the missing migrations in one transaction, up to one that needs none. Return them."""
+async def _migrate_at_once(
+    connection: Connection, known: list[Migration]
+) -> tuple[list[Migration], list[Migration]]:
+    """Run the missing migrations in one transaction, up to one that needs none.
+
+    Returns those that ran and those that are still missing.
+    """
     async with connection.transaction():
         await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS_MAX}s'")
         await connection.execute(_PREPARE)
@@ -154,9 +159,10 @@ async def _migrate_at_once(connection: Connection, known: list[Migration]) -> li
         at_once = list(takewhile(lambda each: each.concurrent_index is None, missing))
         for migration in at_once:
             await _apply(connection, migration)
-        if at_once == missing:
+        later = missing[len(at_once) :]
+        if not later:
             await repair_grants(connection, read_grants(each.sql for each in known))
-    return at_once
+    return at_once, later
 
 
 def find_missing(known: list[Migration], applied: dict[int, bytes]) -> list[Migration]:

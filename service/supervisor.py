@@ -58,8 +58,10 @@ class Supervisor:
         task = asyncio.create_task(self._watched(loop, work), name=work)
         try:
             await asyncio.wait({task})
-        finally:
+        except asyncio.CancelledError:
             task.cancel()
+            await asyncio.wait({task})
+            raise
         if task.cancelled():
             return NoProgressError(f"no progress for {ROUND_SECONDS_MAX:.0f} seconds")
         error = task.exception()

@@ -121,15 +121,16 @@ async def _watch_database(
     while True:
         await rest(interval_seconds)
         fault = await find_fault()
-        if verdict.note(is_good=fault is None):
-            health.set_ready(fault and fault.kind)
-            if verdict.is_good:
+        has_changed = verdict.note(is_good=fault is None)
+        if fault is None:
+            if has_changed:
+                health.set_ready()
                 _log.info("ready")
-        if fault is not None:
-            _log.warning("not ready", kind=fault.kind, reason=fault.text)
-            if not verdict.is_good:
-                health.set_ready(fault.kind)  # the kind can change meanwhile
-            if postgres is not None and not verdict.is_good:
+            continue
+        _log.warning("not ready", kind=fault.kind, reason=fault.text)
+        if not verdict.is_good:
+            health.set_not_ready(fault.kind)
+            if postgres is not None:
                 await _restart(postgres)
 
 
@@ -220,7 +221,7 @@ async def drain(
     server: aio.Server, interceptor: Interceptor, health: Health, limit_seconds: float
 ) -> None:
     """Refuse new calls, let the running ones finish for `limit_seconds`, and close the port."""
-    health.set_ready("draining")
+    health.set_not_ready("draining")
     interceptor.drain()
     # While the port closes, gRPC answers new calls with a bare CANCELLED. So refuse them with
     # DRAINING until clients use another replica.

@@ -53,8 +53,13 @@ class Health(HealthServicer):
         """True while this process accepts calls."""
         return self.not_ready is None
 
-    def set_ready(self, reason: NotReady | None = None) -> None:
-        """Set that this process accepts calls, or why it does not. Notifies the watchers."""
+    def set_ready(self) -> None:
+        """Set that this process accepts calls. Notifies the watchers."""
+        self.not_ready = None
+        self._report()
+
+    def set_not_ready(self, reason: NotReady) -> None:
+        """Set why this process accepts no calls. Notifies the watchers."""
         self.not_ready = reason
         self._report()
 

@@ -18,7 +18,7 @@ async def test_a_watcher_counts_as_notified_only_after_the_message_is_sent() -> 
 
     watch: Any = health.Watch(HealthCheckRequest(service=READINESS), context)
     assert (await anext(watch)).status == HealthCheckResponse.SERVING
-    health.set_ready("unavailable")
+    health.set_not_ready("unavailable")
     sending = asyncio.create_task(health.wait_until_sent())
     assert (await anext(watch)).status == HealthCheckResponse.NOT_SERVING
     await asyncio.sleep(0)

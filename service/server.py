@@ -16,6 +16,7 @@ from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
     asynccontextmanager,
+    nullcontext,
     suppress,
 )
 from dataclasses import dataclass
@@ -340,37 +341,29 @@ def add_public_services(config: Config, server: aio.Server) -> None:
     add_PracticeServiceServicer_to_server(practice, server)
 
 
-async def serve_forever(config: Config, started: Callable[[Running], None]) -> None:
+async def serve_forever(
+    config: Config,
+    started: Callable[[Running], None] = lambda _: None,
+    parent: ParentLink | None = None,
+) -> None:
     """Run the service until SIGTERM or SIGINT; a second one ends the process at once.
 
-    `started` is called when it takes calls. Raises what `running` raises.
+    `started` is called when it takes calls. One of several processes has a `parent`, and also ends
+    when that asks for it. Raises what `running` raises.
     """
     stop = stop_requested()
     relax_collector()
-    async with running(config) as server:
-        _log.info(
-            "started", address=server.address, tls=config.tls_key is not None, core=core_form()
-        )
-        started(server)
-        await stop.wait()
-        _log.info("stopping")
-    _log.info("stopped")
-
-
-async def serve_as_child(config: Config, parent: ParentLink) -> None:
-    """Run one of several processes until its parent asks for the end, or a signal does.
-
-    Raises what `running` raises.
-    """
-    stop = stop_requested()
-    relax_collector()
-    with parent.reading(stop):
+    with nullcontext() if parent is None else parent.reading(stop):
         async with running(config, parent=parent) as server:
-            facts: dict[str, int] = {"pid": os.getpid()}
-            if server.health_port is not None:
-                facts["health_port"] = server.health_port
-            tls = config.tls_key is not None
-            _log.info("started", address=server.address, tls=tls, core=core_form(), **facts)
+            _log.info(
+                "started",
+                address=server.address,
+                tls=config.tls_key is not None,
+                core=core_form(),
+                pid=os.getpid(),
+                health_port=server.health_port,
+            )
+            started(server)
             await stop.wait()
             _log.info("stopping")
     _log.info("stopped")

@@ -16,7 +16,7 @@ from service.config import PROCESSES_MAX, Config
 from service.processes.link import ParentLink
 from service.processes.parent import PARENT, count_processes, settings_of
 from service.rpc.logs import configure_logging
-from service.server import serve_as_child, serve_forever, serve_processes
+from service.server import serve_forever, serve_processes
 from service.workers.parent_watch import exit_with_parent
 
 
@@ -71,7 +71,7 @@ def _serve_child(
     exit_with_parent(parent_gone)
     configure_logging(config, number)
     try:
-        asyncio.run(serve_as_child(config, ParentLink(number, connection)))
+        asyncio.run(serve_forever(config, parent=ParentLink(number, connection)))
     except Exception as error:
         explained = explain_error(error)
         if explained is None:

@@ -1,7 +1,8 @@
 """The port that the service listens on, and the settings of its connections."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from grpc import aio
@@ -48,14 +49,12 @@ def listen(server: aio.Server, config: Config) -> int:
     """Open the port, with TLS if configured, and return its number. Raises StartError."""
     address = f"{config.listen_host}:{config.listen_port}"
     if config.tls_certificate is None or config.tls_key is None:
-        return _open_plain(server, address)
+        return _open(partial(server.add_insecure_port, address), address)
     try:
         credentials = server_credentials(config.tls_certificate, config.tls_key)
-        return server.add_secure_port(address, credentials)
     except OSError as error:
         raise StartError(f"the certificate or its key cannot be read: {error}") from error
-    except RuntimeError as error:
-        raise StartError(f"{address} cannot be listened on: is the port taken?") from error
+    return _open(partial(server.add_secure_port, address, credentials), address)
 
 
 @asynccontextmanager
@@ -69,7 +68,8 @@ async def health_port(health: HealthServicer, config: Config) -> AsyncIterator[i
         return
     server = aio.server(options=[_sharing(config)], maximum_concurrent_rpcs=_HEALTH_CHECKS_MAX)
     add_HealthServicer_to_server(health, server)
-    port = _open_plain(server, f"{config.listen_host}:{config.health_port}")
+    address = f"{config.listen_host}:{config.health_port}"
+    port = _open(partial(server.add_insecure_port, address), address)
     await server.start()
     try:
         yield port
@@ -86,9 +86,9 @@ def _sharing(config: Config) -> tuple[str, int]:
     return ("grpc.so_reuseport", int(config.processes != 1))
 
 
-def _open_plain(server: aio.Server, address: str) -> int:
+def _open(open_port: Callable[[], int], address: str) -> int:
     try:
-        return server.add_insecure_port(address)
+        return open_port()
     except RuntimeError as error:
         raise StartError(f"{address} cannot be listened on: is the port taken?") from error
 

@@ -243,7 +243,7 @@ async def test_a_port_of_another_program_is_refused(
 async def test_the_port_for_health_checks_is_shared_too(database: Database, tmp_path: Path) -> None:
     dsn = database.app_dsn
     async with serving(tmp_path, DURAK_DATABASE_URL=dsn, DURAK_HEALTH_PORT="0") as one:
-        [port] = {line["health_port"] for line in one.lines if "health_port" in line}
+        [port] = {line["health_port"] for line in one.lines if line.get("health_port")}
         async with aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             assert await readiness(channel) == SERVING
         two = await start(

@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 from grpc import aio
 
 from service.cli.client import CallRefused, Client
-from service.cli.endpoint import Endpoint, find_endpoint
+from service.cli.endpoint import Endpoint, endpoint_of
 from service.cli.exits import CommandError
 from service.cli.options import (
     CERTIFICATE,
@@ -178,8 +178,7 @@ def make_connection(given: Mapping[str, Any], role: str) -> Connection:
         name = given["name"]
         caller = LocalCaller(name or _login_name(), role, not name, config.data_dir)
         token = local_token(config, caller.name, role)
-    server, certificate = given["server"], given["certificate"]
-    endpoint = find_endpoint(server, certificate, config, plaintext=given["plaintext"])
+    endpoint = endpoint_of(given, config)
     return Connection(endpoint, token, given["language"], caller, config.data_dir)
 
 

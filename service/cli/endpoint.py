@@ -6,8 +6,10 @@ unless `--plaintext` is given.
 
 import ipaddress
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import grpc
 from grpc import aio
@@ -30,6 +32,12 @@ class Endpoint:
             return aio.insecure_channel(self.address, options=options)
         credentials = grpc.ssl_channel_credentials(self.authorities)
         return aio.secure_channel(self.address, credentials, options=options)
+
+
+def endpoint_of(given: Mapping[str, Any], config: Config) -> Endpoint:
+    """Return the endpoint of the options SERVER, CERTIFICATE and PLAINTEXT. Raises CommandError."""
+    server, certificate = given["server"], given["certificate"]
+    return find_endpoint(server, certificate, config, plaintext=given["plaintext"])
 
 
 def find_endpoint(

@@ -9,7 +9,7 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 
 from service.cli.client import ServerUnreachable
-from service.cli.endpoint import Endpoint, find_endpoint
+from service.cli.endpoint import Endpoint, endpoint_of
 from service.cli.exits import CommandError
 from service.cli.options import CERTIFICATE, PLAINTEXT, SERVER, with_options
 from service.config import Config
@@ -28,11 +28,10 @@ def health_command(question: str, **given: Any) -> None:  # noqa: ANN401 - the o
     The exit code is 0 if the answer is yes, 1 if it is no, and 3 if there is none.
     """
     config = Config()
-    server, certificate = given["server"], given["certificate"]
-    if server is None and config.health_port is not None:
+    if given["server"] is None and config.health_port is not None:
         endpoint = Endpoint(f"{config.listen_host}:{config.health_port}", None)
     else:
-        endpoint = find_endpoint(server, certificate, config, plaintext=given["plaintext"])
+        endpoint = endpoint_of(given, config)
     answer = HealthCheckResponse.ServingStatus.Name(asyncio.run(_ask(endpoint, question)))
     click.echo(f"{question}: {answer}")
     if answer != "SERVING":

@@ -12,7 +12,7 @@ from durak.v1 import practice_service_pb2 as api
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
 from service.cli.connection import OPTION_NAMES, OPTIONS, RETRY_SECONDS
-from service.cli.endpoint import Endpoint, find_endpoint
+from service.cli.endpoint import Endpoint, endpoint_of
 from service.cli.options import load_config, with_options
 from service.cli.play.command import play
 from service.cli.terminal import new_console, print_item
@@ -34,8 +34,7 @@ def practice(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 -
     needs a token or a name.
     """
     config = load_config(given["data_dir"])
-    server, certificate = given["server"], given["certificate"]
-    endpoint = find_endpoint(server, certificate, config, plaintext=given["plaintext"])
+    endpoint = endpoint_of(given, config)
     with _Lesson(endpoint, given["language"]) as lesson:
         wants_match = lesson.run(given["puzzle"], only_list=given["only_list"])
     if wants_match:

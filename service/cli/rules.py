@@ -9,7 +9,7 @@ from rich.console import Console
 from durak.v1 import rules_service_pb2 as api
 from durak.v1.rules_service_pb2_grpc import RulesServiceStub
 from service.cli.client import Client
-from service.cli.endpoint import Endpoint, find_endpoint
+from service.cli.endpoint import Endpoint, endpoint_of
 from service.cli.options import (
     CERTIFICATE,
     LANGUAGE,
@@ -30,8 +30,7 @@ from service.config import Config
 @with_options(SERVER, CERTIFICATE, PLAINTEXT, LANGUAGE)
 def rules(**given: Any) -> None:  # noqa: ANN401 - the options above
     """Show the rules of a table with the settings given, as for `durak play`."""
-    server, certificate = given["server"], given["certificate"]
-    endpoint = find_endpoint(server, certificate, Config(), plaintext=given["plaintext"])
+    endpoint = endpoint_of(given, Config())
     asyncio.run(_rules(endpoint, given))
 
 

@@ -53,8 +53,7 @@ class LobbyWatch:
         board = self._board
         with board.watching(self._phase) as changed:
             await board.prepare(self._phase)
-            calls = len(board.tables) // config.watch_events_per_call
-            await self._limits.charge_in_time(self._caller_id, calls)
+            await self._limits.charge_events(self._caller_id, len(board.tables))
             self._seen = board.number
             await self._send(tuple(board.tables), send)
             await send(WatchLobbyResponse(caught_up=True))

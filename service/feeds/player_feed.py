@@ -26,8 +26,8 @@ from service.feeds.position import Position, position_invalid
 from service.feeds.rows import row_news, transfer_news
 from service.matches.records import by_command
 from service.rpc.call import Caller
-from service.rpc.errors import refuse
 from service.rpc.limits import Limits
+from service.rpc.stream_lifetime import Interruption
 from service.stored_records import read_records
 
 Send = Callable[[WatchPlayerResponse], Awaitable[None]]
@@ -63,8 +63,7 @@ class PlayerFeed:
         self._queue: deque[_Queued] = deque()
         self._has_rows = True
         self._work = asyncio.Event()
-        self._task: asyncio.Task[object] | None = None
-        self._end_reason: ErrorReason.ValueType | None = None
+        self._interruption = Interruption()
 
     # --- for `Feeds` ----------------------------------------------------------------------------
 
@@ -91,9 +90,7 @@ class PlayerFeed:
 
     def end(self, reason: ErrorReason.ValueType) -> None:
         """End the feed now, even while it waits for its reader."""
-        if self._end_reason is None and self._task is not None:
-            self._end_reason = reason
-            self._task.cancel()
+        self._interruption.end(reason)
 
     # --- the feed -------------------------------------------------------------------------------
 
@@ -103,18 +100,11 @@ class PlayerFeed:
         Raises Refused FEED_POSITION_INVALID, SLOW_WATCHER, LOG_CHANGED or OVERLOADED, and the
         errors of the store.
         """
-        task = self._task = asyncio.current_task()
-        assert task is not None
         self._feeds.add(self)
         try:
-            await self._begin(send)
-            await self._go_on(send)
-        except asyncio.CancelledError:
-            # The reader is gone, or its token has expired, or `end` interrupted the feed.
-            if self._end_reason is None:
-                raise
-            task.uncancel()
-            raise refuse(self._end_reason) from None
+            with self._interruption:
+                await self._begin(send)
+                await self._go_on(send)
         finally:
             self._feeds.remove(self)
 
@@ -213,7 +203,7 @@ class PlayerFeed:
         while has_more:
             page = await ledger.read_transfers(self.player_id, position.transfers, _PAGE)
             has_more = len(page) == _PAGE
-            await self._pay(len(page))
+            await self._limits.charge_events(self.player_id, len(page))
             if page:
                 position.transfers = page[-1].number
                 await self._send([transfer_news(transfer) for transfer in page], send)
@@ -224,7 +214,7 @@ class PlayerFeed:
         while has_more:
             page = await news.read(self.player_id, position.number, _PAGE)
             has_more = len(page) == _PAGE
-            await self._pay(len(page))
+            await self._limits.charge_events(self.player_id, len(page))
             for row in page:
                 await self._send_queued(send)  # the queue must not wait for all rows
                 if row.kind is NewsKind.MATCH:
@@ -286,7 +276,7 @@ class PlayerFeed:
         """Send the news in the log up to a version, or until the player has left the match."""
         stream_id = UUID(bytes=match_id)
         stored = await self._store.read(stream_id, limit=head)
-        await self._pay(len(stored))
+        await self._limits.charge_events(self.player_id, len(stored))
         versions, match = self._position.versions, Match(match_id)
         for command in by_command(read_records(stored, first_hash(stream_id))):
             is_new = command[-1].version > versions[match_id]
@@ -303,9 +293,3 @@ class PlayerFeed:
                 await self._send(news, send)
             if leaves:
                 return
-
-    async def _pay(self, rows: int) -> None:
-        """Charge the caller for past events, as other watches do."""
-        calls = rows // self._config.watch_events_per_call
-        if calls:
-            await self._limits.charge_in_time(self.player_id, calls)

@@ -22,6 +22,7 @@ from service.matches.live_matches import LiveMatches
 from service.rpc.call import Caller
 from service.rpc.errors import Refused, refuse
 from service.rpc.limits import Limits
+from service.rpc.stream_lifetime import Interruption
 from service.stored_records import read_record
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -34,8 +35,8 @@ class Watch:
     __slots__ = (
         "_caller",
         "_context",
-        "_end_reason",
         "_include_views",
+        "_interruption",
         "_is_over",
         "_is_quiet",
         "_limits",
@@ -43,7 +44,6 @@ class Watch:
         "_matches",
         "_queue",
         "_queued_version",
-        "_task",
         "_timer",
         "_waiter",
         "version",
@@ -74,9 +74,8 @@ class Watch:
         self._queue: deque[tuple[int, bytes]] = deque()
         self._queued_version = after_version
         self._is_over = False  # the match has ended: nothing more will be queued
-        self._end_reason: ErrorReason.ValueType | None = None
+        self._interruption = Interruption()
         self._is_quiet = True  # nothing was queued since the last heartbeat was due
-        self._task: asyncio.Task[object] | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -86,10 +85,8 @@ class Watch:
         Raises Refused MATCH_NOT_FOUND, VERSION_BEYOND_HEAD, SLOW_WATCHER, LOG_CHANGED or
         OVERLOADED, and the errors of the store.
         """
-        task = self._task = asyncio.current_task()
-        assert task is not None
         try:
-            with self._matches.watched(self._match_id) as live:
+            with self._interruption, self._matches.watched(self._match_id) as live:
                 live.log_changed_listeners.add(self._log_changed)
                 try:
                     await self._send_missing(live, send)
@@ -98,31 +95,21 @@ class Watch:
                 finally:
                     live.listeners.discard(self._changed)
                     live.log_changed_listeners.discard(self._log_changed)
-        except asyncio.CancelledError:
-            # The reader is gone, or its token has expired, or `_end` interrupted a send.
-            if self._end_reason is None:
-                raise
-            task.uncancel()
-            raise refuse(self._end_reason) from None
         finally:
             if self._timer is not None:
                 self._timer.cancel()
 
     def _end(self, reason: ErrorReason.ValueType) -> None:
         """End the watch now, even while it waits for its reader."""
-        if self._end_reason is not None:
-            return
-        self._end_reason = reason
         self._queue.clear()
-        if self._task is not None:
-            self._task.cancel()
+        self._interruption.end(reason)
 
     def _log_changed(self) -> None:
         self._end(reasons.ERROR_REASON_LOG_CHANGED)
 
     def _changed(self, change: Change) -> None:
         """Queue the events of a change. This is the listener to the match."""
-        if self._end_reason is not None:
+        if self._interruption.reason is not None:
             return
         match = change.match
         viewer = match.table.seat_of(self._caller.subject)
@@ -152,7 +139,8 @@ class Watch:
         store = self._context.store
         limit = self._context.config.watch_page_events
         while self.version < live.match.version:
-            await self._pay(min(limit, live.match.version - self.version))
+            events = min(limit, live.match.version - self.version)
+            await self._limits.charge_events(self._caller.subject, events)
             page = await store.read(live.stream_id, self.version, limit)
             if not page:
                 raise CorruptLogError(f"the log ends early, at version {self.version}")
@@ -164,15 +152,6 @@ class Watch:
                 message = EventMessage(record, match.trump_card)
                 await send(message.encoded(match.table.seat_of(self._caller.subject)))
                 self.version = stored.version
-
-    async def _pay(self, events: int) -> None:
-        """Charge the caller for past events, and wait while their allowance is too small.
-
-        One account that opens and closes watches of long matches delays its own watches only.
-        """
-        calls = events // self._context.config.watch_events_per_call
-        if calls:
-            await self._limits.charge_in_time(self._caller.subject, calls)
 
     def _join(self, live: LiveMatch) -> None:
         """Start to listen, at the version of the live match."""

@@ -94,6 +94,7 @@ class Limits:
         self._public_calls_max = config.public_calls_max
         self._public_streams_max = config.public_streams_max
         self._address_streams_max = config.address_streams_max
+        self._watch_events_per_call = config.watch_events_per_call
         self._watches_by_caller = Counter[str]()
         self._public_streams_by_address = Counter[str]()
         self.calls = 0
@@ -144,6 +145,15 @@ class Limits:
         rest = self._rate.burst - 1
         # A repetition of the call counts itself before it gets here, so it has to wait for both.
         self._spend(caller, min(calls, rest), repeated=1)
+
+    async def charge_events(self, caller: str, events: int) -> None:
+        """Charge a caller for past events that a stream sends, as `charge_in_time` does.
+
+        One account that opens and closes watches of long matches delays its own watches only.
+        """
+        calls = events // self._watch_events_per_call
+        if calls:
+            await self.charge_in_time(caller, calls)
 
     async def charge_in_time(self, caller: str, calls: int) -> None:
         """Count `calls` for the next part of a stream, at most a burst, as soon as it is allowed.

@@ -123,6 +123,40 @@ class Lifetime:
             raise refuse(self._reason)
 
 
+class Interruption:
+    """A block that `end` interrupts, wherever it waits: `with interruption: …`.
+
+    The block then raises Refused with the reason. A cancellation from elsewhere is passed on: the
+    reader is gone, or the lifetime of the stream is over.
+    """
+
+    __slots__ = ("_task", "reason")
+
+    def __init__(self) -> None:
+        self.reason: ErrorReason.ValueType | None = None
+        self._task: asyncio.Task[object] | None = None
+
+    def end(self, reason: ErrorReason.ValueType) -> None:
+        """End the block for this reason. The first reason counts."""
+        if self.reason is None and self._task is not None:
+            self.reason = reason
+            self._task.cancel()
+
+    def __enter__(self) -> None:
+        self._task = asyncio.current_task()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.reason is not None and isinstance(error, asyncio.CancelledError):
+            assert self._task is not None
+            self._task.uncancel()
+            raise refuse(self.reason) from None
+
+
 class OpenStreams:
     """The open streams of a server: those of callers with a token, and the public ones."""
 

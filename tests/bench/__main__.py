@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -61,10 +62,17 @@ def main() -> None:
         "endgame": _endgame,
     }
     figures: dict[str, Any] = {}
+    failed: list[str] = []
     for name, measure in parts.items():
         print(f"measuring: {name}", file=sys.stderr)
-        figures.update(measure())
+        try:
+            figures.update(measure())
+        except Exception:  # noqa: BLE001 - the figures of the other parts took long
+            traceback.print_exc()
+            failed.append(name)
     print(json.dumps(figures))
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class Lifetime:
 
 
 class Interruption:
-    """A block that `end` interrupts, wherever it waits: `with interruption: …`.
+    """A block that `end` interrupts while it waits for anything: `with interruption: …`.
 
     The block then raises Refused with the reason. A cancellation from elsewhere is passed on: the
     reader is gone, or the lifetime of the stream is over.

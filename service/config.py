@@ -183,9 +183,10 @@ class Config(BaseSettings):
     """Time that the running commands of a session get to finish when its token expires."""
 
     # Matches.
-    live_matches_max: Count = 10_000
-    """Maximum number of matches in memory. The least recently used is dropped, and folded again
-    when it is needed. Watches can keep nine tenths of them there: the rest is for commands."""
+    live_matches_bytes_max: Annotated[int, Field(ge=2**16, le=2**40)] = 2**29
+    """Memory for matches, for each process: a match of two players takes 70 to 100 KB. The least
+    recently used is dropped, and folded again when it is needed. Watches can keep nine tenths of
+    the memory: the rest is for commands."""
     ended_match_seconds: Seconds = 10.0
     """How long an ended match that nobody watches stays in memory."""
     conflict_retries_max: Count = 8

@@ -315,7 +315,9 @@ def _observe(
     hints = engine.matches.context.store.hints
     telemetry.counter("durak.hints_sent", lambda: hints.sent)
     telemetry.counter("durak.hints_received", lambda: hints.received)
-    telemetry.gauge("durak.matches.live", lambda: len(engine.matches), "Matches held in memory.")
+    matches = engine.matches
+    telemetry.gauge("durak.matches.live", lambda: len(matches), "Matches held in memory.")
+    telemetry.gauge("durak.matches.bytes", lambda: matches.bytes, "Memory that they take.")
     telemetry.gauges(
         "durak.not_ready",
         "reason",

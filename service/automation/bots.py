@@ -22,6 +22,7 @@ from domain.match.fold import Match
 from domain.match.table import Table
 from domain.match.view import table_view
 from durak.v1 import errors_pb2 as reasons
+from durak.v1.events_pb2 import Event
 from durak.v1.settings_pb2 import BotLevel
 from durak.v1.table_pb2 import Move
 from service.automation.histories import Histories
@@ -103,7 +104,7 @@ class BotRunner:
                 move = bots.choose_challenge(
                     occupant.bot_level,
                     table_view(match, seat),
-                    self._histories.shown_to(match_id, seat, match.trump_card),
+                    self._events_shown_to(match, seat),
                     bots.move_seed(occupant.bot_seed, match.version),
                 )
                 if move is not None:
@@ -157,10 +158,9 @@ class BotRunner:
         occupant = match.table.seats[seat]
         assert occupant is not None
         view = table_view(match, seat)
-        history = self._histories.shown_to(live.match_id, seat, match.trump_card)
         level = occupant.bot_level
         if level in _QUICK:
-            return bots.choose_move(level, view, history, seed)
+            return bots.choose_move(level, view, self._events_shown_to(match, seat), seed)
         try:
             move = await self._workers.run(
                 match.table.owner_id,
@@ -168,7 +168,7 @@ class BotRunner:
                 choose_move,
                 level,
                 view.SerializeToString(),
-                [event.SerializeToString() for event in history],
+                self._histories.shown_to(match.match_id, seat, match.trump_card),
                 seed,
             )
         except WorkerPoolError as error:
@@ -178,7 +178,12 @@ class BotRunner:
         else:
             return Move.FromString(move)
         self._context.counters.bot_moves_fallback += 1
-        return bots.choose_move(BotLevel.BOT_LEVEL_NORMAL, view, history, seed)
+        events = self._events_shown_to(match, seat)
+        return bots.choose_move(BotLevel.BOT_LEVEL_NORMAL, view, events, seed)
+
+    def _events_shown_to(self, match: Match, seat: int) -> list[Event]:
+        shown = self._histories.shown_to(match.match_id, seat, match.trump_card)
+        return [Event.FromString(event) for event in shown]
 
     def _report(self, live: LiveMatch, error: str) -> None:
         """Log that a hard bot moves as a normal one, because the worker pool gave no move."""

@@ -1,4 +1,7 @@
-"""Histories: the events so far of the live matches with bots, as each bot may see them."""
+"""Histories: the events so far of the live matches with bots, as each bot may see them.
+
+Events are kept serialized. As messages they took ten times the memory of the match itself.
+"""
 
 from domain.cards import Card
 from domain.match.view import redact
@@ -13,8 +16,17 @@ class _History:
     __slots__ = ("events", "shown")
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.shown: dict[int, list[Event]] = {}
+        self.events: list[bytes] = []
+        self.shown: dict[int, list[bytes]] = {}
+
+    def shown_to(self, seat: int, trump_card: Card) -> list[bytes]:
+        shown = self.shown.setdefault(seat, [])
+        for encoded in self.events[len(shown) :]:
+            event = Event.FromString(encoded)
+            redacted = redact(event, seat, trump_card)
+            # An event without hidden cards is kept once for all bots.
+            shown.append(encoded if redacted is event else redacted.SerializeToString())
+        return shown
 
 
 class Histories:
@@ -33,18 +45,15 @@ class Histories:
         if change.records[0].version == 1:  # read again after it was evicted
             self._by_match[match.match_id] = _History()
         events = self._by_match[match.match_id].events
-        events.extend(record.event for record in change.records)
+        events.extend(record.event.SerializeToString() for record in change.records)
 
     def evicted(self, match_id: bytes) -> None:
         """Drop the events of a match that is no longer live."""
         self._by_match.pop(match_id, None)
 
-    def shown_to(self, match_id: bytes, seat: int, trump_card: Card) -> list[Event]:
-        """Return all events so far of a live match as the bot on a seat may see them.
+    def shown_to(self, match_id: bytes, seat: int, trump_card: Card) -> list[bytes]:
+        """Return all events so far of a live match as the bot on a seat may see them, serialized.
 
         `trump_card` is as in `redact`. The list grows with the match: do not change it.
         """
-        history = self._by_match[match_id]
-        shown = history.shown.setdefault(seat, [])
-        shown.extend(redact(event, seat, trump_card) for event in history.events[len(shown) :])
-        return shown
+        return self._by_match[match_id].shown_to(seat, trump_card)

@@ -46,6 +46,7 @@ from service.matches.coin_moves import (
 from service.matches.context import Context
 from service.matches.envelope import Envelope
 from service.matches.lobby import changes_row, lobby_row, with_news
+from service.matches.match_size import SIZE_MIN
 from service.matches.records import by_command, records_of
 from service.matches.repeats import RecentAnswers, answered_match
 from service.matches.wake_up import next_wake_up_us
@@ -80,6 +81,7 @@ class LiveMatch:
         "_recent",
         "_wake_up_us",
         "_worker",
+        "bytes",
         "listeners",
         "log_changed_listeners",
         "match",
@@ -100,6 +102,8 @@ class LiveMatch:
         self.stream_id = UUID(bytes=match_id)
         self.pins = 0
         self.watches = 0
+        self.bytes = SIZE_MIN
+        """The memory that the match takes, kept by `LiveMatches`."""
         self.listeners: set[ChangeListener] = set()
         """Listeners to the changes of this match alone, in addition to those of the context."""
         self.log_changed_listeners: set[Callable[[], None]] = set()

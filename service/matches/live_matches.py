@@ -1,4 +1,7 @@
-"""All live matches of this process: a bounded cache over the log, least recently used out first."""
+"""All live matches of this process: a cache over the log, bounded by the memory that it takes.
+
+The least recently used matches leave first. A match in use stays.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -8,6 +11,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from domain.match.fold import Match
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.table_pb2 import PHASE_ENDED, TableView
 from eventstore import Head
@@ -15,10 +19,11 @@ from service.matches.changes import Change
 from service.matches.context import Context
 from service.matches.envelope import Envelope
 from service.matches.live_match import LiveMatch
+from service.matches.match_size import SIZE_MIN, size_of
 from service.rpc.errors import refuse
 
 _COMMANDS_SHARE: Final = 10
-"""One match in so many is kept for commands, whatever is watched."""
+"""One byte in so many is kept for commands, whatever is watched."""
 _RETRY_SECONDS: Final = 1.0
 """Pause before reading the log again after a failure."""
 
@@ -29,9 +34,15 @@ class LiveMatches:
     def __init__(self, context: Context) -> None:
         """Start with none."""
         self.context = context
-        self._matches: OrderedDict[bytes, LiveMatch] = OrderedDict()
-        self._watched = 0
-        """The number of matches that watches keep in memory."""
+        self._matches: dict[bytes, LiveMatch] = {}
+        self._idle: OrderedDict[bytes, LiveMatch] = OrderedDict()
+        """Matches that were in use, least recently first. Some of them are in use again."""
+        self._bytes_max = context.config.live_matches_bytes_max
+        self._commands_bytes = self._bytes_max // _COMMANDS_SHARE
+        self.bytes = 0
+        """The memory that all live matches take (`size_of`)."""
+        self._watched_bytes = 0
+        """The part of it that watches keep."""
         context.change_listeners.append(self._changed)
 
     def __len__(self) -> int:
@@ -47,13 +58,11 @@ class LiveMatches:
         Raises Refused OVERLOADED if memory is full of matches in use.
         """
         live = self._matches.get(match_id)
-        if live is not None:
-            self._matches.move_to_end(match_id)
-            return live
-        if len(self._matches) >= self.context.config.live_matches_max:
+        if live is None:
             self._make_room()
-        live = self._matches[match_id] = LiveMatch(match_id, self.context, self._drop_if_unopened)
-        self.context.counters.loads += 1
+            live = self._matches[match_id] = LiveMatch(match_id, self.context, self._used)
+            self.bytes += live.bytes
+            self.context.counters.loads += 1
         return live
 
     @contextmanager
@@ -65,7 +74,7 @@ class LiveMatches:
             yield live
         finally:
             live.pins -= 1
-            self._drop_if_unopened(live)
+            self._used(live)
 
     @contextmanager
     def watched(self, match_id: bytes) -> Iterator[LiveMatch]:
@@ -73,19 +82,18 @@ class LiveMatches:
 
         Raises Refused OVERLOADED if watches keep so many matches that commands need the rest.
         """
-        live = self._matches.get(match_id)
-        is_first = live is None or not live.watches
-        limit = self.context.config.live_matches_max
-        if is_first and self._watched >= limit - limit // _COMMANDS_SHARE:
-            raise refuse(reasons.ERROR_REASON_OVERLOADED)
         with self.pinned(match_id) as live:
-            self._watched += not live.watches
+            if not live.watches:
+                if self._watched_bytes + live.bytes > self._bytes_max - self._commands_bytes:
+                    raise refuse(reasons.ERROR_REASON_OVERLOADED)
+                self._watched_bytes += live.bytes
             live.watches += 1
             try:
                 yield live
             finally:
                 live.watches -= 1
-                self._watched -= not live.watches
+                if not live.watches:
+                    self._watched_bytes -= live.bytes
 
     def perform(self, envelope: Envelope) -> "asyncio.Future[TableView]":
         """Queue a player's command; the result is their view right after it."""
@@ -127,9 +135,22 @@ class LiveMatches:
         await asyncio.gather(*(live.join() for live in tuple(self._matches.values())))
 
     def _changed(self, change: Change) -> None:
-        """Drop a match soon after its end."""
-        if change.match.phase == PHASE_ENDED:
-            self._drop_later(change.match.match_id)
+        """Measure a match again, and drop it soon after its end."""
+        match = change.match
+        live = self._matches.get(match.match_id)
+        if live is not None:
+            self._measure(live, match)
+        if match.phase == PHASE_ENDED:
+            self._drop_later(match.match_id)
+
+    def _measure(self, live: LiveMatch, match: Match) -> None:
+        more = size_of(match) - live.bytes
+        live.bytes += more
+        self.bytes += more
+        if live.watches:
+            self._watched_bytes += more
+        while self.bytes > self._bytes_max and self._drop_oldest():
+            pass
 
     def _drop_later(self, match_id: bytes) -> None:
         seconds = self.context.config.ended_match_seconds
@@ -144,24 +165,43 @@ class LiveMatches:
         else:
             self._drop(live)
 
-    def _drop_if_unopened(self, live: LiveMatch) -> None:
-        """Drop a match that the log does not have, so that unknown ids take no room."""
-        is_unopened = not live.match.version and not live.is_busy
-        if is_unopened and self._matches.get(live.match_id) is live:
+    def _used(self, live: LiveMatch) -> None:
+        """Note the end of a use of a match.
+
+        One that the log does not have is dropped, so that unknown ids take no room.
+        """
+        if live.is_busy or self._matches.get(live.match_id) is not live:
+            return
+        if live.match.version:
+            self._idle[live.match_id] = live
+            self._idle.move_to_end(live.match_id)
+        else:
             self._drop(live)
 
     def _make_room(self) -> None:
-        for _ in range(len(self._matches)):
-            oldest = next(iter(self._matches.values()))
-            if not oldest.is_busy:
-                self._drop(oldest)
+        """Make room for one more match. Raises Refused OVERLOADED."""
+        while self.bytes + SIZE_MIN > self._bytes_max:
+            if not self._drop_oldest():
+                # Watched matches may have grown into the part that is kept for commands.
+                if self.bytes - self._watched_bytes + SIZE_MIN <= self._commands_bytes:
+                    return
+                raise refuse(reasons.ERROR_REASON_OVERLOADED)
+
+    def _drop_oldest(self) -> bool:
+        """Drop the match that was not used for the longest time. Return whether there was one."""
+        while self._idle:
+            live = next(iter(self._idle.values()))
+            if not live.is_busy:
+                self._drop(live)
                 self.context.counters.evictions += 1
-                return
-            self._matches.move_to_end(oldest.match_id)
-        raise refuse(reasons.ERROR_REASON_OVERLOADED)
+                return True
+            del self._idle[live.match_id]  # it comes back at the end of its use
+        return False
 
     def _drop(self, live: LiveMatch) -> None:
         del self._matches[live.match_id]
+        self._idle.pop(live.match_id, None)
+        self.bytes -= live.bytes
         for listener in self.context.eviction_listeners:
             listener(live.match_id)
 

@@ -12,7 +12,7 @@ from domain.match.fold import Match
 from domain.match.move_messages import attack
 from domain.match.view import redact
 from durak.v1.errors_pb2 import ErrorReason
-from durak.v1.events_pb2 import ActorKind, Challenged
+from durak.v1.events_pb2 import ActorKind, Challenged, Event
 from durak.v1.settings_pb2 import BotLevel, Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Phase, TableView
 from tests.service.playing import (
@@ -191,7 +191,8 @@ async def test_R14_1_a_bot_gets_only_the_events_shown_to_its_seat(playing: Playi
     live = replica.engine.matches.get(UUID(match_id).bytes)
     records = await log_of(replica.store, match_id)
     trump_card = live.match.trump_card
-    shown = replica.engine.histories.shown_to(live.match_id, 1, trump_card)
+    encoded = replica.engine.histories.shown_to(live.match_id, 1, trump_card)
+    shown = [Event.FromString(event) for event in encoded]
     assert shown == [redact(record.event, 1, trump_card) for record in records]
     assert set(shown[3].dealt.hands[0].cards) <= {0, trump_card}
 

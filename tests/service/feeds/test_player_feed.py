@@ -415,7 +415,7 @@ async def test_a_feed_ends_when_the_log_of_its_match_was_put_back(
 
 
 async def test_a_feed_follows_more_matches_than_fit_in_memory(playing: Playing) -> None:
-    first, second = await playing.replica(), await playing.replica(live_matches_max=2)
+    first, second = await playing.replica(), await playing.replica(live_matches_bytes_max=2 * 2**16)
     ann, bob = await pair(playing, first)
     async with reading(Reader(await playing.player(second, "ann"))) as feed:
         ids = [await seated([ann, bob]) for _ in range(4)]

@@ -14,6 +14,7 @@ from durak.v1 import errors_pb2 as reasons
 from durak.v1 import match_service_pb2 as api
 from durak.v1.settings_pb2 import Deck, Settings
 from durak.v1.table_pb2 import Move, TakeMove
+from service.matches.match_size import SIZE_MIN
 from tests.service.playing import (
     SETTINGS,
     Player,
@@ -175,19 +176,20 @@ async def test_calls_are_refused_while_the_database_is_unavailable(playing: Play
     await folded(replica.store, match_id)
 
 
-async def test_the_number_of_matches_in_memory_is_limited(playing: Playing) -> None:
-    replica = await playing.replica(live_matches_max=4)
+async def test_the_memory_of_matches_is_limited(playing: Playing) -> None:
+    replica = await playing.replica(live_matches_bytes_max=4 * 2**16)
+    matches = replica.engine.matches
     players = [await playing.player(replica, name) for name in ("ann", "bob")]
     tables = [await seated(players) for _ in range(8)]
-    assert len(replica.engine.matches) <= 4
+    assert len(matches) <= 4
     for match_id in tables:  # an evicted match is folded again
         await play_out(players, match_id)
-        assert len(replica.engine.matches) <= 4
+        assert matches.bytes <= 4 * 2**16
         await folded(replica.store, match_id)
 
 
 async def test_matches_in_use_are_not_evicted(playing: Playing) -> None:
-    replica = await playing.replica(live_matches_max=2)
+    replica = await playing.replica(live_matches_bytes_max=2 * 2**16)
     ann = await playing.player(replica, "ann")
     watches = []
     for _ in range(2):
@@ -201,18 +203,24 @@ async def test_matches_in_use_are_not_evicted(playing: Playing) -> None:
     await ann.open()
 
 
-async def play_by_calls(players: list[Player], match_id: str) -> None:
-    """Play a match to its end without a watch."""
-    while not (await players[0].get(match_id)).HasField("result"):
+async def play_by_calls(players: list[Player], match_id: str, moves: int | None = None) -> None:
+    """Play a match without a watch: some moves, or to its end."""
+    while moves != 0:
         for player in players:
             view = await player.get(match_id)
+            if view.HasField("result"):
+                return
             if has_move(view):
                 await player.play(match_id, easy_move(view))
+                moves = None if moves is None else moves - 1
                 break
 
 
 async def test_O18_watches_leave_room_for_commands(playing: Playing) -> None:
-    replica = await playing.replica(live_matches_max=20, caller_tables_max=100)
+    tables_max = 20
+    replica = await playing.replica(
+        live_matches_bytes_max=tables_max * (SIZE_MIN + 1_600), caller_tables_max=100
+    )
     ann, bob = [await playing.player(replica, name) for name in ("ann", "bob")]
     tables = [(await ann.open()).match_id for _ in range(19)]
     watches = [ann.watch(match_id) for match_id in tables[:18]]
@@ -228,6 +236,20 @@ async def test_O18_watches_leave_room_for_commands(playing: Playing) -> None:
     again.cancel()
     await until(lambda: replica.limits.watches == 17)
     await ann.watch(tables[18]).read()
+
+
+async def test_O18_matches_that_grow_while_they_are_watched_leave_room(playing: Playing) -> None:
+    bytes_max = 10 * SIZE_MIN + 20_000
+    replica = await playing.replica(live_matches_bytes_max=bytes_max, caller_tables_max=100)
+    matches = replica.engine.matches
+    players = [await playing.player(replica, name) for name in ("ann", "bob")]
+    tables = [await seated(players) for _ in range(9)]
+    for match_id in tables:
+        await players[0].watch(match_id).read()
+    for match_id in tables:
+        await play_by_calls(players, match_id, moves=12)
+    assert matches.bytes + SIZE_MIN > bytes_max
+    await play_by_calls(players, await seated(players))
 
 
 async def test_an_ended_match_leaves_memory_soon(playing: Playing) -> None:

@@ -328,7 +328,7 @@ async def test_events_stored_by_another_replica_come_in_groups_of_commands(
 
 
 async def test_a_record_that_breaks_the_chain_is_not_shown(playing: Playing, database: Any) -> None:
-    replica = await playing.replica(live_matches_max=1)
+    replica = await playing.replica(live_matches_bytes_max=2**16)
     ann = await playing.player(replica, "ann")
     match_id = (await ann.open()).match_id
     await ann.open()  # evicts the first from memory

@@ -269,7 +269,7 @@ class Config(BaseSettings):
     come from the environment, such as `AWS_ACCESS_KEY_ID`."""
 
     # Bots.
-    bot_delay_seconds: Annotated[float, Field(ge=0, le=60)] = 0.0
+    bot_delay_seconds: Annotated[float, Field(ge=0, le=60)] = 1.0
     """Time that a bot waits before it moves, so that human players can follow."""
     bot_turn_seconds: Seconds = 5.0
     """Time after which another replica makes the move of a bot."""

@@ -41,7 +41,8 @@ class Database:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the folder of the server in the main process. The workers inherit the variable."""
+    """Choose the folder of the server in the main process. The workers inherit the variables."""
+    os.environ.setdefault("DURAK_BOT_DELAY_SECONDS", "0")
     if FOLDER_VARIABLE not in os.environ:
         folder = Path(tempfile.mkdtemp(prefix="durak-tests-"))
         folder.chmod(0o755)  # the user of Postgres must reach the closed folders inside

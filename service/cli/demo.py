@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from secrets import token_bytes
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -20,12 +21,13 @@ from domain.bots.legality import illegal_plays
 from domain.match.deal import SECRET_BYTES, secret_hash
 from domain.match.deal_check import DealMismatch, Promises, check_deal
 from domain.match.fold import Match, fold
+from domain.match.move_messages import attack, challenge, defend
 from domain.match.view import redact, table_view
 from durak.v1 import match_service_pb2 as api
 from durak.v1.events_pb2 import Record
 from durak.v1.match_service_pb2_grpc import MatchServiceStub
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
-from durak.v1.table_pb2 import PHASE_REVEALING, ChallengeMove, DefendMove, Move, TableView
+from durak.v1.table_pb2 import PHASE_REVEALING, Move, TableView
 from durak.v1.wallet_service_pb2 import GrantCoinsRequest
 from durak.v1.wallet_service_pb2_grpc import WalletServiceStub
 from eventstore import StoredRecord
@@ -57,7 +59,9 @@ _TOO_LATE: Final = (grpc.StatusCode.ABORTED, grpc.StatusCode.FAILED_PRECONDITION
     help="Coins that each seat pays.",
 )
 @click.option(
-    "--tricky", is_flag=True, help="Let Boris cheat, and Anna challenge every second illegal card."
+    "--tricky",
+    is_flag=True,
+    help="Let Boris cheat, and Anna challenge the first and then every second illegal card.",
 )
 def demo(*, stake: int, tricky: bool) -> None:
     """Play a match of four over gRPC, then replay and audit it from the log.
@@ -70,7 +74,13 @@ def demo(*, stake: int, tricky: bool) -> None:
     """
     config = Config(listen_port=0, log_level="error", grant_coins_per_day_max=1_000_000_000)
     configure_logging(config)
-    settings = Settings(
+    settings = demo_settings(stake=stake, tricky=tricky)
+    sys.exit(asyncio.run(_demo(config, settings)))
+
+
+def demo_settings(*, stake: int, tricky: bool) -> Settings:
+    """Return the settings of the table."""
+    return Settings(
         deck=Deck.DECK_36,
         seats=len(PLAYERS),
         throw_in=ThrowIn.THROW_IN_ALL,
@@ -80,7 +90,6 @@ def demo(*, stake: int, tricky: bool) -> None:
         tricky=tricky,
         stake_coins=stake,
     )
-    sys.exit(asyncio.run(_demo(config, settings)))
 
 
 async def _demo(config: Config, settings: Settings) -> int:
@@ -194,31 +203,49 @@ class Client:
 
 
 class Cheat(Client):
-    """Plays illegal cards instead of taking (R11.1)."""
+    """Plays an illegal card instead of taking, and whenever it can until the first challenge.
+
+    Therefore each match shows a challenge (R11.1, R11.3).
+    """
 
     def choose(self, view: TableView) -> Move | None:
-        """Return an illegal defence instead of "take"."""
+        """Return an illegal play, or the move of an easy bot."""
         move = super().choose(view)
-        if move is None or not move.HasField("take"):
+        if move is None:
+            return None
+        was_challenged = any(event.event.HasField("challenged") for event in self.events)
+        if was_challenged and not move.HasField("take"):
             return move
+        return _illegal_play(view) or move
+
+
+def _illegal_play(view: TableView) -> Move | None:
+    """Return a play of a held card that the rules do not allow, or None if all are allowed."""
+    if view.your_seat == view.defender:
+        legal = {(one.attack_card, card) for one in view.moves.defend for card in one.cards}
         unbeaten = [laid.attack_card for laid in view.table if not laid.defence.card]
-        return Move(defend=DefendMove(attack_card=unbeaten[0], card=view.hand[0]))
+        plays = product(unbeaten, view.hand)
+        return next((defend(*play) for play in plays if play not in legal), None)
+    # Nobody has to act before the cards are taken, so a challenge could come too late.
+    if not view.table or not view.attacks_left or view.taking:
+        return None
+    return next((attack(card) for card in view.hand if card not in view.moves.attack), None)
 
 
 @dataclass
 class Witness(Client):
-    """Challenges every second illegal play on the table (R11.3)."""
+    """Challenges the first illegal play on the table, and then every second one (R11.3)."""
 
-    seen: set[int] = field(default_factory=set)
+    seen: list[int] = field(default_factory=list)
 
     def choose(self, view: TableView) -> Move | None:
         """Return a challenge, or the move of an easy bot."""
         history = [event.event for event in self.events]
         for version in illegal_plays(view, history):
             if version not in self.seen:
-                self.seen.add(version)
-                if len(self.seen) % 2 == 0:
-                    return Move(challenge=ChallengeMove(play_version=version))
+                self.seen.append(version)
+            if self.seen.index(version) % 2 == 0:
+                return challenge(version)
         return super().choose(view)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import traceback
@@ -61,6 +62,7 @@ def main() -> None:
         "audit": audit.run,
         "endgame": _endgame,
     }
+    os.environ["DURAK_BOT_DELAY_SECONDS"] = "0"  # measure bots that think, not bots that wait
     figures: dict[str, Any] = {}
     failed: list[str] = []
     for name, measure in parts.items():

@@ -10,6 +10,7 @@ and versions of the story can be others.
 
 import base64
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -202,13 +203,15 @@ def forged(played: PlayedMatch, transcript: Transcript) -> Transcript:
 
 
 def picture(played: PlayedMatch, transcript: Transcript, key: str) -> bytes:
-    """Return the report of a match at its uncaught illegal play, as WebP."""
+    """Return the report of a match at its uncaught illegal play, proven by its page, as WebP."""
     found = forgery(played)
     assert found is not None
     with TemporaryDirectory() as name, browsing(Path(name)) as page:
         file = Path(name) / "report.html"
         file.write_text(render_report(transcript.SerializeToString(), key, "en"), "utf-8")
-        page.open(file, f"#at={found.version}", width=1200, height=760)
+        page.open(file, f"#at={found.version}&key={key}", width=1200, height=820)
+        while not page.run("!!document.querySelector('#proof.proven')"):
+            time.sleep(0.1)
         shot = page.send("Page.captureScreenshot", format="webp", quality=80)
     return base64.b64decode(shot["data"])
 

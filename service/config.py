@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Count = Annotated[int, Field(gt=0, le=10_000_000)]
 PROCESSES_MAX: Final = 64
+ClaimPath = Annotated[str, Field(max_length=255, pattern=r"^[^\s.]+(\.[^\s.]+)*$")]
 Points = Annotated[int, Field(ge=0, le=100_000)]
 
 
@@ -67,6 +68,13 @@ class Config(BaseSettings):
     token_jwks: str | None = None
     """Path or http(s) address of the public keys of the issuer. Without it the service creates a
     development key."""
+    token_roles_claim: ClaimPath = "roles"  # noqa: S105 - a name
+    """The claim with the list of roles: its name, such as `https://game.example/roles`, or its path
+    with dots, such as `realm_access.roles`. A claim with exactly this name comes first. Tokens of
+    the development key always have `roles`."""
+    token_default_role: Literal["player"] | None = None
+    """The role of tokens without the claim `DURAK_TOKEN_ROLES_CLAIM`: `player`, for issuers that
+    give no roles. None: such tokens have no role."""
     token_jwks_refresh_seconds: Seconds = 300.0
     """Age at which the keys are read again."""
     token_jwks_retry_seconds: Seconds = 30.0
@@ -363,6 +371,12 @@ class Config(BaseSettings):
     def _whole_tls(self) -> "Config":
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key go together")
+        return self
+
+    @model_validator(mode="after")
+    def _roles_of_an_issuer(self) -> "Config":
+        if self.token_jwks is None and self.token_roles_claim != "roles":  # noqa: S105 - as above
+            raise ValueError("token_roles_claim needs token_jwks: `durak token` writes `roles`")
         return self
 
     @property

@@ -89,7 +89,7 @@ from service.practice.servicer import PracticeService
 from service.practice.texts import PracticeTexts
 from service.processes.link import ParentLink
 from service.processes.parent import Parent, RunChild
-from service.rpc.authentication import Authenticator, KeySource
+from service.rpc.authentication import Authenticator, Issuer, KeySource
 from service.rpc.authorization import ACCESS, Access
 from service.rpc.failures import Failures
 from service.rpc.health import NOT_READY, Health
@@ -421,8 +421,12 @@ def build_interceptor(
     authenticator = Authenticator(
         keys,
         revocations,
-        issuer=config.token_issuer,
-        audience=config.token_audience,
+        issuer=Issuer(
+            config.token_issuer,
+            config.token_audience,
+            config.token_roles_claim,
+            config.token_default_role,
+        ),
         leeway_seconds=config.token_leeway_seconds,
         cache_size=config.token_cache_size_max,
     )

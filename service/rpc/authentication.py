@@ -6,6 +6,7 @@ import time
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import jwt
@@ -71,6 +72,43 @@ class KeySource(Protocol):
         """Return what `find` returns, from the keys that are known now."""
 
 
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """The issuer of the accepted tokens, and the shape of its claims.
+
+    `name` and `audience` are the required `iss` and `aud`. `roles_claim` is the name of the claim
+    with the list of roles, or its path with dots. A token without it has only `default_role`.
+    """
+
+    name: str
+    audience: str
+    roles_claim: str = "roles"
+    default_role: str | None = None
+
+    def roles(self, claims: Mapping[str, object]) -> frozenset[str]:
+        """Return the roles that verified claims give. Raises Refused TOKEN_INVALID."""
+        roles = self._listed(claims)
+        if (
+            not isinstance(roles, list)
+            or len(roles) > ROLES_MAX
+            or not all(isinstance(role, str) for role in roles)
+        ):
+            raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
+        return ROLES.intersection(roles)
+
+    def _listed(self, claims: Mapping[str, object]) -> object:
+        if self.roles_claim in claims:
+            return claims[self.roles_claim]
+        found: object = claims
+        for name in self.roles_claim.split("."):
+            if not isinstance(found, dict):
+                raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
+            if name not in found:
+                return [] if self.default_role is None else [self.default_role]
+            found = found[name]
+        return found
+
+
 class Authenticator:
     """Turns the metadata of a call into its `Caller`."""
 
@@ -79,20 +117,18 @@ class Authenticator:
         keys: KeySource,
         revocations: Revocations,
         *,
-        issuer: str,
-        audience: str,
+        issuer: Issuer,
         leeway_seconds: float,
         cache_size: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Accept tokens of `issuer` for `audience`, and cache at most `cache_size` of them.
+        """Accept tokens of `issuer`, and cache at most `cache_size` of them.
 
         The clock of the issuer may be `leeway_seconds` ahead (`nbf`, `iat`). `exp` has no leeway.
         """
         self._keys = keys
         self._revocations = revocations
         self._issuer = issuer
-        self._audience = audience
         self._leeway_seconds = leeway_seconds
         self._cache_size = cache_size
         self._clock = clock
@@ -153,7 +189,8 @@ class Authenticator:
         key = await self._keys.find(key_id)
         if key is None:
             raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
-        caller = _caller(self._claims(token, key), Credential(key_id, key))
+        claims = self._claims(token, key)
+        caller = _caller(claims, self._issuer.roles(claims), Credential(key_id, key))
         if self._revocations.cover(caller):
             raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
         while len(self._verified) >= self._cache_size:
@@ -168,8 +205,8 @@ class Authenticator:
                 token,
                 key.key,
                 algorithms=[key.algorithm],
-                audience=self._audience,
-                issuer=self._issuer,
+                audience=self._issuer.audience,
+                issuer=self._issuer.name,
                 leeway=self._leeway_seconds,
                 options=_OPTIONS,
             )
@@ -190,9 +227,9 @@ def _key_id(token: str) -> str | None:
     return key_id
 
 
-def _caller(claims: Mapping[str, object], credential: Credential) -> Caller:
+def _caller(claims: Mapping[str, object], roles: frozenset[str], credential: Credential) -> Caller:
     """Return the caller that verified claims identify."""
-    subject, expires_at, roles = claims["sub"], claims["exp"], claims.get("roles", [])
+    subject, expires_at = claims["sub"], claims["exp"]
     if not isinstance(subject, str) or not SUBJECT.fullmatch(subject):
         raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
     if (
@@ -201,16 +238,10 @@ def _caller(claims: Mapping[str, object], credential: Credential) -> Caller:
         or not math.isfinite(expires_at)
     ):
         raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
-    if (
-        not isinstance(roles, list)
-        or len(roles) > ROLES_MAX
-        or not all(isinstance(role, str) for role in roles)
-    ):
-        raise refuse(reasons.ERROR_REASON_TOKEN_INVALID)
     return Caller(
         subject=subject,
         name=_display_name(claims.get("name")) or subject[:NAME_CHARS_MAX],
-        roles=ROLES.intersection(roles),
+        roles=roles,
         expires_at=float(expires_at),
         credential=credential,
         issued_at=_issued_at(claims.get("iat")),

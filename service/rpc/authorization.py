@@ -8,7 +8,7 @@ from service.rpc.call import Caller
 from service.rpc.errors import refuse
 
 ROLES: Final = frozenset({"player", "operator", "auditor"})
-"""The roles that the `roles` claim of a token can give. Other roles are ignored."""
+"""The roles that a token can give. Other roles are ignored."""
 
 
 class Access(NamedTuple):

@@ -337,6 +337,7 @@ async def test_a_missing_certificate_is_an_error(database: Database, tmp_path: P
 def test_settings_are_checked() -> None:
     for settings in (
         {"tls_key": Path("key.pem")},
+        {"token_roles_claim": "realm_access.roles"},
         {"listen_port": 65_536},
         {"trace_sample_ratio": 1.5},
         {"drain_seconds_max": 0},

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from durak.v1 import errors_pb2 as reasons
 from durak.v1.errors_pb2 import ErrorReason
-from service.rpc.authentication import Authenticator
+from service.rpc.authentication import Authenticator, Issuer
 from service.rpc.call import Caller
 from service.rpc.errors import Refused
 from service.rpc.revocations import Revocations
@@ -55,7 +55,7 @@ def rsa_key() -> rsa.RSAPrivateKey:
 
 
 def authenticator_for(keys: KeySet, **options: Any) -> Authenticator:
-    settings = {"issuer": ISSUER, "audience": AUDIENCE, "leeway_seconds": 5, "cache_size": 100}
+    settings = {"issuer": Issuer(ISSUER, AUDIENCE), "leeway_seconds": 5, "cache_size": 100}
     return Authenticator(keys, Revocations(), **{**settings, **options})
 
 
@@ -153,6 +153,79 @@ async def test_wrong_and_missing_claims_are_refused(
     payload = json.dumps(claims(**changes)).encode()
     token = signed_by_hand(ed_key, payload)
     assert await refusal_of(authenticator, metadata(token)) == INVALID
+
+
+NESTED = {"realm_access": {"roles": ["player", "offline_access"]}}
+DOTTED = "https://game.example/roles"
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "roles"),
+    [
+        ("realm_access.roles", NESTED, {"player"}),
+        ("access.durak.roles", {"access": {"durak": {"roles": ["player"]}}}, {"player"}),
+        (DOTTED, {DOTTED: ["operator"]}, {"operator"}),
+        ("realm_access.roles", {"realm_access.roles": ["auditor"], **NESTED}, {"auditor"}),
+        ("realm_access.roles", {}, set()),
+        ("realm_access.roles", {"realm_access": {}}, set()),
+        ("realm_access.roles", {"roles": ["operator"]}, set()),
+        (DOTTED, {"https://game": {"example/roles": ["player"]}}, {"player"}),
+        (DOTTED, {"https://game": {}}, set()),
+    ],
+)  # fmt: skip
+async def test_roles_are_read_from_the_claim_that_the_operator_names(
+    keys: KeySet,
+    ed_key: ed25519.Ed25519PrivateKey,
+    path: str,
+    given: dict[str, Any],
+    roles: set[str],
+) -> None:
+    authenticator = authenticator_for(keys, issuer=Issuer(ISSUER, AUDIENCE, path))
+    token = sign(ed_key, "EdDSA", "ed", **{"roles": None, **given})
+    assert (await authenticator.authenticate(metadata(token))).roles == roles
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        *("roles", 7, True, None, ["roles"]),
+        *(
+            {"roles": it}
+            for it in ("player", None, {"player": True}, [["player"]], ["player", None])
+        ),
+        {"roles": ["player"] * 65},
+    ],
+    ids=repr,
+)
+async def test_roles_of_another_shape_are_refused(
+    keys: KeySet, ed_key: ed25519.Ed25519PrivateKey, found: object
+) -> None:
+    authenticator = authenticator_for(
+        keys, issuer=Issuer(ISSUER, AUDIENCE, "realm.roles", "player")
+    )
+    payload = json.dumps({**claims(), "realm": found}).encode()
+    assert await refusal_of(authenticator, metadata(signed_by_hand(ed_key, payload))) == INVALID
+
+
+async def test_claims_nested_to_any_depth_are_refused_or_ignored(
+    keys: KeySet, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    deep = '{"realm":' * 500 + "[]" + "}" * 500
+    payload = json.dumps(claims()).removesuffix("}") + f', "realm": {deep}}}'
+    token = metadata(signed_by_hand(ed_key, payload.encode()))
+    authenticator = authenticator_for(keys, issuer=Issuer(ISSUER, AUDIENCE, "realm.roles"))
+    assert (await authenticator.authenticate(token)).roles == set()
+    authenticator = authenticator_for(keys, issuer=Issuer(ISSUER, AUDIENCE, "realm.realm"))
+    assert await refusal_of(authenticator, token) == INVALID
+
+
+async def test_the_default_role_is_for_tokens_without_the_claim_only(
+    keys: KeySet, ed_key: ed25519.Ed25519PrivateKey
+) -> None:
+    authenticator = authenticator_for(keys, issuer=Issuer(ISSUER, AUDIENCE, default_role="player"))
+    for listed, roles in ((None, {"player"}), ([], set()), (["auditor"], {"auditor"})):
+        token = sign(ed_key, "EdDSA", "ed", roles=listed)
+        assert (await authenticator.authenticate(metadata(token))).roles == roles
 
 
 def signed_by_hand(key: ed25519.Ed25519PrivateKey, payload: bytes) -> str:

@@ -145,6 +145,8 @@ class Config(BaseSettings):
     tokens from the address are refused with RATE_LIMITED and not verified."""
     refused_tokens_burst: Count = 100
     """Number of refused tokens that one network address may send in a burst after a pause."""
+    practice_puzzles: Path | None = None
+    """File of more puzzles, as `durak practice --mine` writes it."""
     practice_attempts_remembered_max: Count = 1_000
     """Maximum number of puzzle attempts whose outcome is cached."""
     rule_sheets_remembered_max: Count = 512

@@ -338,7 +338,9 @@ def add_public_services(config: Config, server: aio.Server) -> None:
         idle_limit_seconds=config.idle_limit_seconds, remembered=config.rule_sheets_remembered_max
     )
     add_RulesServiceServicer_to_server(RulesService(sheets), server)
-    puzzles = Puzzles(attempts_remembered_max=config.practice_attempts_remembered_max)
+    puzzles = Puzzles(
+        config.practice_puzzles, attempts_remembered_max=config.practice_attempts_remembered_max
+    )
     practice = PracticeService(puzzles, PracticeTexts())
     add_PracticeServiceServicer_to_server(practice, server)
 

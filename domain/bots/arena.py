@@ -25,7 +25,10 @@ _Z95: Final = 1.96
 
 
 class BotMatch:
-    """A match in which all seats are bots. The deal depends only on the server seed."""
+    """A match in which all seats are bots. The deal depends only on the server seed.
+
+    ``events`` shows every card, and ``histories`` what each seat has seen.
+    """
 
     def __init__(
         self,
@@ -48,6 +51,7 @@ class BotMatch:
         self.match = Match(_MATCH_ID)
         self.players = players
         self.bot_seeds = bot_seeds
+        self.events: list[Event] = []
         self.histories: list[list[Event]] = [[] for _ in players]
         opening = OpenTable(settings, server_seed, idle_limit_seconds=1, reveal_limit_seconds=1)
         self._perform(_OWNER, opening)
@@ -86,6 +90,7 @@ class BotMatch:
         if isinstance(outcome, Refusal):
             raise ValueError(f"refused: {outcome}")  # noqa: TRY004 - a refusal is a value
         self.match = outcome.after
+        self.events += outcome.events
         for event in outcome.events:
             for seat, history in enumerate(self.histories):
                 history.append(redact(event, seat, self.match.trump_card))

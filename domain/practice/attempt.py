@@ -100,10 +100,14 @@ class _Line:
         self._position: Position | Terminal = started.position
 
     def make(self, move: EndgameMove) -> list[Record]:
-        """Make a move of the seat to move and return its records. WAIT makes no record."""
+        """Make a move of the seat to move and return its records. WAIT makes no record.
+
+        The defender acts next if both seats may: the values of moves count on that.
+        """
         assert isinstance(self._position, Position)
         seat = self._position.seat_to_move
-        self._position = apply_move(self._position, move)
+        after = apply_move(self._position, move)
+        self._position = after if isinstance(after, Terminal) else after.defender_first()
         wanted = to_move_message(move)
         return [] if wanted is None else play_move(self.match, seat, wanted)
 

@@ -1,13 +1,13 @@
-"""Puzzles: parses their data and sets up the match on which each is played."""
+"""Puzzles, and the match on which each is played."""
 
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-from domain.cards import CARD_BY_NAME, SUIT_SYMBOLS, CardMask, mask_of
-from domain.endgame import EndgameMove, Position
+from domain.cards import CardMask
+from domain.endgame import EndgameMove, Position, Value
 from domain.endgame.conversion import position_from_match, to_move_message
 from domain.match import move_messages
 from domain.match.commands import OpenTable, Play, by_bot, by_player
@@ -15,17 +15,14 @@ from domain.match.decide import decide
 from domain.match.fold import Match
 from domain.match.refusal import Refusal
 from domain.practice.deal_reconstruction import Bout, reconstruct_deal
-from domain.practice.notation import parse_move
 from durak.v1.events_pb2 import Event, Record, SeatTaken
 from durak.v1.settings_pb2 import Deck, Settings, ThrowIn
 from durak.v1.table_pb2 import Move
 
 PLAYER: Final = 0
 OPPONENT: Final = 1
-TEXTS: Final = ("title", "question", "right")
-DIFFICULTY_MAX: Final = 5
+SEATS: Final = MappingProxyType({"you": PLAYER, "opponent": OPPONENT})
 _NAMESPACE: Final = uuid.UUID("5f0c8a52-4b5e-5a0e-9d5c-7a4d1f3b2c10")
-_SEATS: Final = MappingProxyType({"you": PLAYER, "opponent": OPPONENT})
 # The deal of a practice match is constructed for its puzzle, so its seed has no meaning.
 _SERVER_SEED: Final = bytes(32)
 _LIMIT_SECONDS: Final = 86_400
@@ -35,12 +32,24 @@ class PuzzleError(ValueError):
     """The data of a puzzle are invalid. The text says what to fix."""
 
 
+class MinedAnswer(NamedTuple):
+    """The answer of a puzzle from a match: one right move, which alone keeps the result.
+
+    Attributes:
+        result: the result that it keeps: WIN or DRAW.
+        mistake: a wrong move that was played in a match, or that a bot would play.
+    """
+
+    result: Value
+    mistake: EndgameMove
+
+
 @dataclass(frozen=True, slots=True)
 class Puzzle:
     """A puzzle: one choice in a two-seat endgame.
 
     Attributes:
-        id: the name of its file.
+        id: the name of its file, or of its table in a file of mined puzzles.
         difficulty: 1 to 5.
         deck: the number of cards: 24, 36 or 52.
         trump_suit: 0 to 3.
@@ -50,7 +59,8 @@ class Puzzle:
         bout: the moves already made in the current bout, as (seat, move).
         right: the moves that keep the best possible result.
         texts: by language: the title, the question, the comment on a right choice, and the comment
-            on a wrong choice if there is one.
+            on a wrong choice if there is one. Empty for a mined puzzle, whose texts are generated.
+        mined: what the generated texts say. None for a puzzle with texts of its own.
     """
 
     id: str
@@ -63,6 +73,7 @@ class Puzzle:
     bout: tuple[tuple[int, EndgameMove], ...]
     right: frozenset[EndgameMove]
     texts: Mapping[str, Mapping[str, str]]
+    mined: MinedAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,49 +82,6 @@ class PuzzleMatch:
 
     match: Match
     position: Position
-
-
-def parse_puzzle(puzzle_id: str, data: Mapping[str, Any]) -> Puzzle:
-    """Return the puzzle of plain data in the format of docs/practice-and-rules.md.
-
-    Raises PuzzleError.
-    """
-    known = {"difficulty", "deck", "trump", "transfer", "draw_allowed"}
-    known |= {"you", "opponent", "bout", "right", "texts"}
-    if unknown := set(data) - known:
-        raise PuzzleError(f"{puzzle_id}: unknown keys {sorted(unknown)}")
-    try:
-        puzzle = Puzzle(
-            id=puzzle_id,
-            difficulty=data["difficulty"],
-            deck=data.get("deck", 36),
-            trump_suit=SUIT_SYMBOLS.index(data["trump"]),
-            transfer=data.get("transfer", False),
-            draw_allowed=data.get("draw_allowed", True),
-            hands=(_hand(data["you"]), _hand(data["opponent"])),
-            bout=tuple(_seat_and_move(text) for text in data.get("bout", ())),
-            right=frozenset(parse_move(text) for text in data["right"]),
-            texts=data["texts"],
-        )
-    except (KeyError, ValueError) as error:
-        raise PuzzleError(f"{puzzle_id}: {error!r}") from error
-    if not 1 <= puzzle.difficulty <= DIFFICULTY_MAX or not puzzle.right:
-        raise PuzzleError(f"{puzzle_id}: difficulty must be 1 to 5 and right must not be empty")
-    for language, texts in puzzle.texts.items():
-        if set(texts) - {"wrong"} != set(TEXTS) or not all(texts.values()):
-            raise PuzzleError(
-                f"{puzzle_id}: texts.{language} must be {', '.join(TEXTS)} and at most wrong"
-            )
-    return puzzle
-
-
-def _hand(text: str) -> CardMask:
-    return mask_of(CARD_BY_NAME[word] for word in text.split())
-
-
-def _seat_and_move(text: str) -> tuple[int, EndgameMove]:
-    name, _, move = text.partition(": ")
-    return _SEATS[name], parse_move(move)
 
 
 def start_puzzle(puzzle: Puzzle) -> PuzzleMatch:
@@ -136,7 +104,10 @@ def start_puzzle(puzzle: Puzzle) -> PuzzleMatch:
             play_move(match, seat, wanted)
     if tuple(match.hands) != puzzle.hands or match.stock or match.result is not None:
         raise PuzzleError(f"{puzzle.id}: the bout does not lead to this position")
-    return PuzzleMatch(match, position_from_match(match, PLAYER))
+    try:
+        return PuzzleMatch(match, position_from_match(match, PLAYER))
+    except ValueError as error:
+        raise PuzzleError(f"{puzzle.id}: {error}") from error
 
 
 def append_events(match: Match, events: list[Event]) -> list[Record]:
@@ -172,7 +143,7 @@ def _seated(puzzle: Puzzle) -> Match:
     if isinstance(opened, Refusal):
         raise PuzzleError(f"{puzzle.id}: {puzzle.deck} is not a deck size")
     append_events(match, opened.events)
-    for name, seat in _SEATS.items():
+    for name, seat in SEATS.items():
         append_events(
             match, [Event(seat_taken=SeatTaken(seat=seat, player_id=name, display_name=name))]
         )

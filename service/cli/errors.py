@@ -5,6 +5,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from domain.practice import PuzzleError
 from eventstore.errors import EmbeddedPostgresError, StoreError, StoreUnavailable
 from service.checkpoints.signing_keys import NoteKeyError
 from service.cli.client import CallRefused, ServerUnreachable
@@ -31,7 +32,7 @@ def explain_error(error: Exception) -> tuple[list[str], int] | None:
             return [str(error), *getattr(error, "__notes__", ())], EXIT_FAILED
         case ProcessFailedError():
             return [str(error)], max(error.exit_code, EXIT_FAILED)  # a signal is negative
-        case StoreError() | StartError() | KeySetError() | NoteKeyError():
+        case StoreError() | StartError() | KeySetError() | NoteKeyError() | PuzzleError():
             return [str(error)], EXIT_FAILED
         case OSError() if error.filename is not None and error.strerror:
             return [f"{error.filename}: {error.strerror}"], EXIT_FAILED

@@ -8,11 +8,13 @@ from typing import Any, Final, Self
 
 import click
 
+from domain.practice import DIFFICULTY_MAX
 from durak.v1 import practice_service_pb2 as api
 from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
 from service.cli.connection import OPTION_NAMES, OPTIONS, RETRY_SECONDS
 from service.cli.endpoint import Endpoint, endpoint_of
+from service.cli.mine import MINING, mine
 from service.cli.options import load_config, with_options
 from service.cli.play.command import play
 from service.cli.terminal import new_console, print_item
@@ -25,18 +27,31 @@ _MENU: Final = ("menu-next", "menu-again", "menu-list", "menu-match", "menu-leav
 @click.command()
 @click.argument("puzzle", required=False)
 @click.option("--list", "only_list", is_flag=True, help="List the puzzles and exit.")
-@with_options(*OPTIONS)
+@click.option(
+    "--difficulty",
+    metavar="N",
+    type=click.IntRange(1, DIFFICULTY_MAX),
+    help=f"List only puzzles of this difficulty, from 1 to {DIFFICULTY_MAX}.",
+)
+@with_options(*OPTIONS, *MINING)
 @click.pass_context
 def practice(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - the options above
     """Solve endgame puzzles, starting with PUZZLE (an id) or with one from the list.
 
     After a puzzle you can play a full match against a bot, as `durak play` does. Only that match
     needs a token or a name.
+
+    With --mine, no service is needed: puzzles are found in finished matches and written to a file.
     """
     config = load_config(given["data_dir"])
+    if given["mine"]:
+        mine(config, given)
+        return
     endpoint = endpoint_of(given, config)
     with _Lesson(endpoint, given["language"]) as lesson:
-        wants_match = lesson.run(given["puzzle"], only_list=given["only_list"])
+        wants_match = lesson.run(
+            given["puzzle"], only_list=given["only_list"], difficulty=given["difficulty"]
+        )
     if wants_match:
         context.invoke(play, **{name: given[name] for name in OPTION_NAMES})
 
@@ -69,9 +84,9 @@ class _Lesson:
     async def _opened(self) -> Client:
         return self._connect()  # a channel belongs to the event loop that it is made in
 
-    def run(self, puzzle_id: str | None, *, only_list: bool) -> bool:
+    def run(self, puzzle_id: str | None, *, only_list: bool, difficulty: int | None) -> bool:
         """Practise until the person leaves. Returns True if they want a full match."""
-        puzzles = self._call(self._stub.ListPuzzles, api.ListPuzzlesRequest(page_size=100)).puzzles
+        puzzles = [puzzle for puzzle in self._all() if difficulty in {None, puzzle.difficulty}]
         ids = [puzzle.puzzle_id for puzzle in puzzles]
         if only_list:
             for puzzle in puzzles:
@@ -84,13 +99,23 @@ class _Lesson:
             answer = self._ask([self._translate(key) for key in _MENU])
             match None if answer is None else _MENU[answer]:
                 case "menu-next":
-                    puzzle_id = ids[(ids.index(current) + 1) % len(ids)]
+                    puzzle_id = ids[(ids.index(current) + 1) % len(ids) if current in ids else 0]
                 case "menu-again":
                     puzzle_id = current
                 case "menu-list":
                     puzzle_id = None
                 case key:
                     return key == "menu-match"
+
+    def _all(self) -> list[api.PuzzleSummary]:
+        """Return the summaries of all puzzles."""
+        found: list[api.PuzzleSummary] = []
+        request = api.ListPuzzlesRequest(page_size=100)
+        while not found or request.page_token:
+            page = self._call(self._stub.ListPuzzles, request)
+            found += page.puzzles
+            request.page_token = page.next_page_token
+        return found
 
     def _choose(self, puzzles: Sequence[api.PuzzleSummary]) -> str | None:
         """Return the id of the puzzle that the person chooses; None if they leave."""

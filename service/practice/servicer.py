@@ -75,7 +75,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
             puzzle=api.Puzzle(
                 summary=self._summary(puzzle, language),
                 situation=self._texts.situation(puzzle, started, language),
-                question=self._texts.of_puzzle(puzzle, "question", language),
+                question=self._texts.of_puzzle(puzzle, started, "question", language),
                 view=view,
                 opponent_hand=cards_in(puzzle.hands[OPPONENT]),
                 open_hand_note=self._texts.open_hand(language),
@@ -108,7 +108,7 @@ class PracticeService(api_grpc.PracticeServiceServicer):
             opponent_hand=cards_in(made.opponent_hand),
             continuation=steps[len(made.steps) :],
             result_text=self._texts.outcome(made.value, language, is_over=is_over),
-            explanation=self._texts.of_puzzle(puzzle, explained, language),
+            explanation=self._texts.of_puzzle(puzzle, started, explained, language),
             language=language,
         )
 
@@ -119,13 +119,14 @@ class PracticeService(api_grpc.PracticeServiceServicer):
         return puzzle, self._puzzles.started[puzzle_id]
 
     def _summary(self, puzzle: Puzzle, language: str) -> api.PuzzleSummary:
-        match = self._puzzles.started[puzzle.id].match
+        started = self._puzzles.started[puzzle.id]
+        match = started.match
         role = api.PUZZLE_ROLE_THROWER if match.attacks else api.PUZZLE_ROLE_ATTACKER
         if match.defender == PLAYER:
             role = api.PUZZLE_ROLE_DEFENDER
         return api.PuzzleSummary(
             puzzle_id=puzzle.id,
-            title=self._texts.of_puzzle(puzzle, "title", language),
+            title=self._texts.of_puzzle(puzzle, started, "title", language),
             difficulty=puzzle.difficulty,
             role=role,
             transfer=puzzle.transfer,

@@ -28,9 +28,22 @@ class PracticeTexts:
     def __init__(self) -> None:
         self._texts = CardTexts("practice")
 
-    def of_puzzle(self, puzzle: Puzzle, key: str, language: str) -> str:
-        """Return a text of the puzzle itself, such as its title or its question."""
-        return self._texts.spelling.spell(puzzle.texts[language][key], language)
+    def of_puzzle(self, puzzle: Puzzle, started: PuzzleMatch, key: str, language: str) -> str:
+        """Return a text of the puzzle itself: its title, its question, or a comment."""
+        if puzzle.mined is None:
+            return self._texts.spelling.spell(puzzle.texts[language][key], language)
+        is_lead = not started.match.attacks
+        [right] = puzzle.right
+        role = "attacker" if is_lead else "thrower"
+        return self._say(
+            language,
+            f"mined-{key}",
+            role="defender" if started.match.defender == PLAYER else role,
+            result=puzzle.mined.result.name.lower(),
+            cards=_cards(puzzle.hands[PLAYER]),
+            right=self.choice(right, language, is_lead=is_lead),
+            mistake=self.choice(puzzle.mined.mistake, language, is_lead=is_lead),
+        )
 
     def situation(self, puzzle: Puzzle, started: PuzzleMatch, language: str) -> str:
         """Describe the situation: trumps, unusual rules, the table, both hands."""

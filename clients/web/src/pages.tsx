@@ -60,21 +60,40 @@ function Line({ rating, own }: { rating: Rating; own: boolean }): JSX.Element {
   )
 }
 
+const DIFFICULTIES = [1, 2, 3, 4, 5]
+
 export function Practice(): JSX.Element {
   const [chosen, setChosen] = useState<PuzzleSummary>()
-  const { found, problem } = useRead(() => practice.listPuzzles({ language: language.value, pageSize: 100 }), [language.value])
+  const [difficulty, setDifficulty] = useState(0)
+  const { found, problem } = useRead(allPuzzles, [language.value])
   if (chosen) return <PuzzlePage id={chosen.puzzleId} back={() => setChosen(undefined)} />
+  const shown = found?.filter((it) => !difficulty || it.difficulty === difficulty)
   return (
     <main class="page">
       <h1>{t("practice")}</h1>
       {problem && <p class="problem" role="alert">{problem}</p>}
+      <select aria-label={t("difficulty")} value={difficulty} onChange={(it) => setDifficulty(Number(it.currentTarget.value))}>
+        <option value={0}>{t("anyDifficulty")}</option>
+        {DIFFICULTIES.map((it) => <option key={it} value={it}>{"★".repeat(it)}</option>)}
+      </select>
       <ul class="tables">
-        {found?.puzzles.map((it) => (
+        {shown?.map((it) => (
           <li key={it.puzzleId}><button class="row-button" onClick={() => setChosen(it)}><b>{it.title}</b><span aria-label={`${it.difficulty}`}>{"★".repeat(it.difficulty)}</span></button></li>
         ))}
       </ul>
     </main>
   )
+}
+
+async function allPuzzles(): Promise<PuzzleSummary[]> {
+  const all: PuzzleSummary[] = []
+  let pageToken = ""
+  do {
+    const page = await practice.listPuzzles({ language: language.value, pageSize: 100, pageToken })
+    all.push(...page.puzzles)
+    pageToken = page.nextPageToken
+  } while (pageToken)
+  return all
 }
 
 function PuzzlePage({ id, back }: { id: string; back: () => void }): JSX.Element {

@@ -13,6 +13,8 @@ const TEXTS = {
   expired: ["Срок входа истёк. Войдите снова: партия ждёт.", "Η σύνδεση έληξε. Συνδεθείτε ξανά: η παρτίδα περιμένει.", "Your sign-in has expired. Sign in again: the match waits."],
   tables: ["Столы", "Τραπέζια", "Tables"],
   practice: ["Этюды", "Εξάσκηση", "Practice"],
+  difficulty: ["Сложность", "Δυσκολία", "Difficulty"],
+  anyDifficulty: ["Любая сложность", "Κάθε δυσκολία", "Any difficulty"],
   ratings: ["Рейтинг", "Κατάταξη", "Ratings"],
   settings: ["Настройки", "Ρυθμίσεις", "Settings"],
   waiting: ["Ждут игроков", "Περιμένουν", "Waiting"],

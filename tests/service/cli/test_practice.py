@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from service.practice.puzzles import read_puzzles
 from tests.terminal import Server, Terminal, interrupt, wait_for
 
 
@@ -61,6 +62,11 @@ def test_the_list_of_puzzles_and_a_missing_puzzle(
 ) -> None:
     listed = shared_terminal.durak("practice", "--list", "--server", shared_server.address)
     assert re.match(r"last-trump-draw +1  The last trump\n", listed.stdout)
+    assert len(listed.stdout.splitlines()) == len(read_puzzles()) > 120
+    hard = shared_terminal.durak(
+        "practice", "--list", "--difficulty", "5", "--server", shared_server.address
+    )
+    assert {line[26:27] for line in hard.stdout.splitlines()} == {"5"}
     missing = shared_terminal.durak("practice", "no-such", "--server", shared_server.address)
     assert missing.returncode == 1
     assert missing.stderr == "durak: There is no such puzzle. Choose one from the list.\n"

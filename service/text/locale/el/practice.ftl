@@ -78,6 +78,28 @@ outcome-win-later = Αν παίξετε και οι δύο όσο γίνεται
 outcome-draw-later = Αν παίξετε και οι δύο όσο γίνεται καλύτερα, βγαίνει ισοπαλία.
 outcome-loss-later = Αν παίξετε και οι δύο όσο γίνεται καλύτερα, χάνετε.
 
+# Κείμενα των ασκήσεων από παρτίδες, που δεν έχουν δικά τους.
+mined-title = { $role ->
+    [defender] Άμυνα
+    [thrower] Ρίξιμο ή στοπ
+   *[attacker] Επίθεση
+} για { $result ->
+    [win] νίκη
+   *[draw] ισοπαλία
+}: { $cards }
+mined-question = { $result ->
+    [win] Μόνο μία επιλογή κερδίζει. Ποια;
+   *[draw] Μόνο μία επιλογή σώζει την ισοπαλία. Ποια;
+}
+mined-right = { $result ->
+    [win] Τίποτε άλλο δεν κερδίζει.
+   *[draw] Όλα τα άλλα χάνουν.
+} Εύκολο λάθος: «{ $mistake }».
+mined-wrong = { $result ->
+    [win] Κερδίζει μόνο το «{ $right }».
+   *[draw] Την ισοπαλία τη σώζει μόνο το «{ $right }».
+}
+
 list-heading = Ασκήσεις, από τις πιο εύκολες:
 list-line = { $number }. { $title } (δυσκολία { $difficulty })
 ask-puzzle = Ποια; Γράψτε αριθμό· με Enter η πρώτη.

@@ -78,6 +78,28 @@ outcome-win-later = With best play by both, you win from here.
 outcome-draw-later = With best play by both, it is a draw from here.
 outcome-loss-later = With best play by both, you lose from here.
 
+# Texts of puzzles from matches, which have no texts of their own.
+mined-title = { $role ->
+    [defender] Defend
+    [thrower] Throw in or stop
+   *[attacker] Lead
+} to { $result ->
+    [win] win
+   *[draw] draw
+}: { $cards }
+mined-question = { $result ->
+    [win] Only one choice wins. Which one?
+   *[draw] Only one choice does not lose. Which one?
+}
+mined-right = { $result ->
+    [win] Nothing else wins.
+   *[draw] Everything else loses.
+} A mistake that is easily made: “{ $mistake }”.
+mined-wrong = { $result ->
+    [win] Only “{ $right }” wins.
+   *[draw] Only “{ $right }” does not lose.
+}
+
 list-heading = Puzzles, the easiest first:
 list-line = { $number }. { $title } (difficulty { $difficulty })
 ask-puzzle = Which one? Type a number, or Enter for the first.

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import os
 import shutil
 import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from service.cli.tokens import development_token
 from service.config import Config
-from tests.browser import CHROMIUM, Page, browsing
+from tests.browser import CHROMIUM, browsing
 from tests.conftest import Database
 from tests.deploy.edging import edge, free_port
-from tests.service.serving import serving
+from tests.deploy.web_site import CLIENT, SIZES, Client, killable, players, site
 
-ROOT = Path(__file__).parents[2]
-CLIENT = ROOT / "clients" / "web"
-IMAGES = ROOT / "docs" / "images"
-AXE = CLIENT / "node_modules" / "axe-core" / "axe.min.js"
 FIRST_LOAD_BYTES_MAX = 150_000
-SIZES = {"phone": (390, 844), "desk": (1280, 800)}
 # The card to beat or the use of a chosen card, then a legal card, then take or pass.
 CHOICES = (".hit", ".my-turn button:not(.primary, .quiet)", ".in-hand.lit", ".my-turn .primary")
 PLAY = " || ".join(f"document.querySelector('{it}')" for it in CHOICES)
@@ -37,109 +28,6 @@ PLAY = f"({PLAY})?.click()"
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and shutil.which("npm")), reason="needs chromium, node and npm"
 )
-
-
-@pytest.fixture(scope="module")
-def client() -> Path:
-    """The built client, as `make web` builds it."""
-    command = "from deploy.web import build_client; print(build_client())"
-    done = subprocess.run(
-        [sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return Path(done.stdout.split()[-1])
-
-
-class Client:
-    """One player in an own browser."""
-
-    def __init__(self, page: Page, address: str, token: str) -> None:
-        self.page = page
-        self.address = address
-        self.resize("desk")
-        page.send("Page.navigate", url=f"{address}/#token={token}")
-        self.wait("!!document.querySelector('.hero')")
-
-    def resize(self, size: str) -> None:
-        width, height = SIZES[size]
-        self.page.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
-        )  # fmt: skip
-
-    def run(self, expression: str) -> Any:
-        return self.page.run(expression)
-
-    def wait(self, condition: str, seconds: float = 20) -> None:
-        end = time.monotonic() + seconds
-        while not self.run(condition):
-            assert time.monotonic() < end, (condition, self.run("document.body.innerText"))
-            time.sleep(0.05)
-
-    def click(self, text: str) -> None:
-        button = f"[...document.querySelectorAll('button')].find(it => it.innerText === '{text}')"
-        self.wait(f"!!{button}")
-        self.run(f"{button}.click()")
-
-    def open_table(self, **fields: Any) -> str:
-        """Open a table with the form of the lobby. Return its address."""
-        self.click("Open a table")
-        for name, value in fields.items():
-            how = (
-                f"checked = {str(value).lower()}" if value in (True, False) else f"value = {value}"
-            )
-            self.run(f"document.querySelector('.opening [name={name}]').{how}")
-        self.click("Open")
-        self.wait("location.hash.startsWith('#/match/') && !!document.querySelector('.waiting')")
-        return str(self.run("location.href"))
-
-    def open(self, address: str) -> None:
-        self.run(f"void (location.href = {address!r})")
-
-    def go(self, address: str) -> None:
-        self.open(address)
-        self.wait("!!document.querySelector('.felt')")
-
-    def type(self, field: str, text: str) -> None:
-        self.run(f"document.querySelector('{field}').value = {text!r}")
-
-    def violations(self) -> list[str]:
-        """Return what axe finds wrong on the page."""
-        self.run(f"{AXE.read_text('utf-8')}; 0")
-        # Colours are measured at rest.
-        self.wait("document.getAnimations().length === 0")
-        found = self.run(
-            "axe.run().then(it => it.violations.map(v => v.id + ' ' + v.nodes[0].html))"
-        )
-        return [str(one) for one in found]
-
-    def picture(self, name: str) -> None:
-        """Take the picture of the docs, if the test is to write it."""
-        self.wait("document.getAnimations().length === 0")
-        if os.environ.get("DURAK_TEST_WRITE_GUIDE"):
-            IMAGES.mkdir(exist_ok=True)
-            self.page.picture(IMAGES / f"{name}.png")
-
-
-@contextmanager
-def players(folder: Path, address: str, *tokens: str) -> Iterator[list[Client]]:
-    with ExitStack() as stack:
-        pages = [
-            stack.enter_context(browsing(folder / str(number))) for number in range(len(tokens))
-        ]
-        yield [Client(page, address, token) for page, token in zip(pages, tokens, strict=True)]
-
-
-@asynccontextmanager
-async def site(
-    database: Database, folder: Path, client: Path, *names: str, **roles: str
-) -> AsyncIterator[tuple[str, list[str]]]:
-    """Run service and edge. Yield the address and a token of each player, and of each role."""
-    async with serving(database, folder / "data", trusted_proxies="127.0.0.1") as service:
-        callers = [(it, "player") for it in names] + list(roles.items())
-        tokens = [dict(service.metadata(*it))["authorization"][7:] for it in callers]
-        async with edge(service.port, CLIENT=str(client)) as port:
-            yield f"http://127.0.0.1:{port}", tokens
 
 
 @pytest.mark.usefixtures("client")
@@ -187,7 +75,7 @@ async def test_two_browsers_and_two_bots_play_a_match_to_its_end(
                 boris.run(PLAY)
                 if not reloaded and anna.run("document.querySelectorAll('.pair').length > 1"):
                     reloaded = True
-                    take_pictures(anna)
+                    anna.look("table")
                     anna.page.send("Page.reload")
                     anna.wait("!!document.querySelector('.in-hand, .ending')")
             for one in (anna, boris):
@@ -196,23 +84,11 @@ async def test_two_browsers_and_two_bots_play_a_match_to_its_end(
                 assert one.violations() == []
             anna.click("Rematch")
             anna.wait("!!document.querySelector('.waiting')")
-            boris.click("Rematch")
+            boris.click("Accept the rematch")
             boris.wait("document.querySelectorAll('.in-hand').length === 6")
 
     async with site(database, tmp_path, client, "anna", "boris") as (address, tokens):
         await asyncio.to_thread(play, address, tokens)
-
-
-def take_pictures(client: Client) -> None:
-    """Look at the table in both sizes and colours. Each must be readable."""
-    for theme in ("light", "dark"):
-        client.run(f"document.documentElement.dataset.theme = '{theme}'; 0")
-        for size in SIZES:
-            client.resize(size)
-            client.picture(f"table-{size}-{theme}")
-            assert client.violations() == [], (theme, size)
-            wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            assert client.run(wide) <= 0, "nothing is cut off at the side"
 
 
 @pytest.mark.timeout(60)
@@ -369,21 +245,6 @@ async def test_an_owner_plays_by_a_preset_and_removes_a_player(
 
     async with site(database, tmp_path, client, "anna", "boris") as (address, tokens):
         await asyncio.to_thread(play, address, tokens)
-
-
-@asynccontextmanager
-async def killable(database: Database, folder: Path, port: int) -> AsyncIterator[None]:
-    """Run `durak serve` as a process of its own, and kill it at the end."""
-    command = [str(Path(sys.executable).parent / "durak"), "serve", "--port", str(port)]
-    environment = {**os.environ, "DURAK_DATABASE_URL": database.app_dsn}
-    process = await asyncio.create_subprocess_exec(
-        *command, "--data-dir", str(folder), env=environment, stderr=asyncio.subprocess.DEVNULL
-    )
-    try:
-        yield
-    finally:
-        process.kill()
-        await process.wait()
 
 
 @pytest.mark.timeout(60)

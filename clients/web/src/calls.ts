@@ -4,6 +4,7 @@ import { createGrpcWebTransport } from "@connectrpc/connect-web"
 import { signal } from "@preact/signals"
 import { ErrorInfoSchema, LocalizedMessageSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb"
 import { DisputeService } from "./gen/durak/v1/dispute_service_pb"
+import { FeedService } from "./gen/durak/v1/feed_service_pb"
 import { MatchService } from "./gen/durak/v1/match_service_pb"
 import { PracticeService } from "./gen/durak/v1/practice_service_pb"
 import { RulesService } from "./gen/durak/v1/rules_service_pb"
@@ -62,6 +63,7 @@ const metadata: Interceptor = (next) => (request) => {
 const transport = createGrpcWebTransport({ baseUrl: location.origin, interceptors: [metadata] })
 export const matches = createClient(MatchService, transport)
 export const disputes = createClient(DisputeService, transport)
+export const feeds = createClient(FeedService, transport)
 export const practice = createClient(PracticeService, transport)
 export const rules = createClient(RulesService, transport)
 export const standings = createClient(StandingsService, transport)

@@ -1,19 +1,17 @@
 /** Disputes: a player complains about an event or a payout, an auditor looks at the evidence and rules. */
 import { useEffect, useRef, useState } from "preact/hooks"
-import type { JSX, TargetedSubmitEvent } from "preact"
-import { timestampDate, type Timestamp } from "@bufbuild/protobuf/wkt"
+import type { ComponentChildren, JSX, TargetedSubmitEvent } from "preact"
 import { CardRow } from "./cards"
 import type { OpenState } from "./gen/durak/v1/audit_service_pb"
 import {
   CorrectionDecision, DisputeStatus, Ruling, type Correction, type Dispute, type DisputeEvidence, type DisputeRecord, type GetDisputeResponse,
 } from "./gen/durak/v1/dispute_service_pb"
 import { answered, disputes, playerOf, requestId, textOf, token } from "./calls"
-import { nameOfSeat, sentence } from "./narration"
+import { nameOfSeat, playerName, sentence, timeOf } from "./narration"
 import { useRead } from "./reading"
-import { language } from "./settings"
 import { t, type TextId } from "./texts"
 
-const STATUS_NAMES: Record<DisputeStatus, TextId> = {
+export const STATUS_NAMES: Record<DisputeStatus, TextId> = {
   [DisputeStatus.UNSPECIFIED]: "anyStatus",
   [DisputeStatus.OPEN]: "dOpen",
   [DisputeStatus.CORRECTION_PENDING]: "dPending",
@@ -22,9 +20,6 @@ const STATUS_NAMES: Record<DisputeStatus, TextId> = {
 }
 const PAGE_SIZE = 50
 
-const timeOf = (time: Timestamp | undefined): string =>
-  time ? timestampDate(time).toLocaleString(language.value, { dateStyle: "medium", timeStyle: "short" }) : ""
-const playerName = (id: string): string => decodeURIComponent(id)
 const subjectOf = ({ complaint }: Dispute): string =>
   complaint?.about.case === "version" ? t("aboutEvent", complaint.about.value) : t("aboutPayout")
 
@@ -223,70 +218,78 @@ interface ActionProps {
 
 /** The ruling of an auditor, with corrections at a staked table. */
 function Rule({ dispute, evidence, again }: ActionProps & { evidence: DisputeEvidence }): JSX.Element {
-  const id = useRef(requestId())
-  const [problem, setProblem] = useState("")
   const view = evidence.after?.view ?? evidence.before?.view
   const players = view?.settings?.stakeCoins ? view.seats.filter((it) => it.playerId) : []
-  const submit = async (given: FormData): Promise<void> => {
+  const send = (command: Command, given: FormData): Promise<unknown> => {
     const corrections = players
       .map(({ playerId }) => ({ playerId, coins: BigInt(Math.trunc(Number(given.get(`coins ${playerId}`)))) }))
       .filter((it) => it.coins !== 0n)
-    const request = {
-      disputeId: dispute.disputeId, requestId: id.current, expectedVersion: dispute.version,
-      ruling: Number(given.get("ruling")), reason: String(given.get("reason")), corrections,
-    }
-    await act(() => disputes.ruleOnDispute(request), id, setProblem, again)
+    return disputes.ruleOnDispute({ ...command, ruling: Number(given.get("ruling")), corrections })
   }
   return (
-    <form class="stack panel" onSubmit={(it) => void submitted(it, submit)}>
-      <h2>{t("rule")}</h2>
+    <Act name="rule" dispute={dispute} again={again} send={send}>
       <label>{t("ruling")} <select name="ruling">
         <option value={Ruling.REJECTED}>{t("dRejected")}</option>
         <option value={Ruling.UPHELD}>{t("dUpheld")}</option>
       </select></label>
-      <Reason label="reason" />
       {players.length > 0 && <p>{t("correctionsHint")}</p>}
       {players.map((it) => (
         <label key={it.seat} class="pair-field">{nameOfSeat(it)} <input name={`coins ${it.playerId}`} type="number" step="1" defaultValue="0" /></label>
       ))}
-      {problem && <p class="problem" role="alert">{problem}</p>}
-      <button class="primary">{t("rule")}</button>
-    </form>
+    </Act>
   )
 }
 
 /** The decision of an operator on corrections. */
 function Decide({ dispute, again }: ActionProps): JSX.Element {
-  const id = useRef(requestId())
-  const [problem, setProblem] = useState("")
-  const submit = async (given: FormData): Promise<void> => {
-    const request = {
-      disputeId: dispute.disputeId, requestId: id.current, expectedVersion: dispute.version,
-      decision: Number(given.get("decision")), reason: String(given.get("reason")),
-    }
-    await act(() => disputes.decideCorrection(request), id, setProblem, again)
-  }
+  const send = (command: Command, given: FormData): Promise<unknown> =>
+    disputes.decideCorrection({ ...command, decision: Number(given.get("decision")) })
   return (
-    <form class="stack panel" onSubmit={(it) => void submitted(it, submit)}>
-      <h2>{t("decide")}</h2>
+    <Act name="decide" dispute={dispute} again={again} send={send}>
       <label>{t("decision")} <select name="decision">
         <option value={CorrectionDecision.APPROVED}>{t("approved")}</option>
         <option value={CorrectionDecision.DECLINED}>{t("declined")}</option>
       </select></label>
-      <Reason label="reason" />
-      {problem && <p class="problem" role="alert">{problem}</p>}
-      <button class="primary">{t("decide")}</button>
-    </form>
+    </Act>
   )
 }
 
-/** Send a command once. After a refusal the next one is a new command. */
-async function act(send: () => Promise<unknown>, id: { current: string }, setProblem: (text: string) => void, again: () => void): Promise<void> {
-  try {
-    await answered(send)
-    again()
-  } catch (error) {
-    setProblem(textOf(error))
+/** What a ruling and a decision have in common. */
+interface Command {
+  disputeId: string
+  requestId: string
+  expectedVersion: number
+  reason: string
+}
+
+interface ActProps extends ActionProps {
+  name: "rule" | "decide"
+  send: (command: Command, given: FormData) => Promise<unknown>
+  children: ComponentChildren
+}
+
+/** The form of a command on a dispute. It is sent once; after a refusal the next one is a new command. */
+function Act({ name, dispute, again, send, children }: ActProps): JSX.Element {
+  const id = useRef(requestId())
+  const [problem, setProblem] = useState("")
+  const submit = async (given: FormData): Promise<void> => {
+    const { disputeId, version } = dispute
+    const command = { disputeId, requestId: id.current, expectedVersion: version, reason: String(given.get("reason")) }
+    try {
+      await answered(() => send(command, given))
+      again()
+    } catch (error) {
+      setProblem(textOf(error))
+    }
+    id.current = requestId()
   }
-  id.current = requestId()
+  return (
+    <form class="stack panel" onSubmit={(it) => void submitted(it, submit)}>
+      <h2>{t(name)}</h2>
+      {children}
+      <Reason label="reason" />
+      {problem && <p class="problem" role="alert">{problem}</p>}
+      <button class="primary">{t(name)}</button>
+    </form>
+  )
 }

@@ -1,18 +1,17 @@
 /** The start of the client: the address, the sign-in and the frame around all pages. */
-import { signal } from "@preact/signals"
 import { render, type JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
+import { address } from "./address"
 import { expired, playerOf, signIn, token, wallet } from "./calls"
 import { DisputePage, Disputes } from "./disputes"
+import { inbox } from "./feed"
 import { Lobby } from "./lobby"
+import { Bell, NewsPage, Notice } from "./news"
 import { Coins, Practice, Ratings, SettingsPage } from "./pages"
 import { ReplayPage } from "./replay"
 import { TablePage } from "./table"
 import { t } from "./texts"
 import "./style.css"
-
-const address = signal(location.hash)
-addEventListener("hashchange", () => (address.value = location.hash))
 
 /** `#token=…` signs in, as in the address that `make web` prints, and leaves the address. */
 function takeToken(): void {
@@ -41,6 +40,7 @@ function Page(): JSX.Element {
   if (address.value === "#/practice") return <Practice />
   if (address.value === "#/ratings") return <Ratings />
   if (address.value === "#/coins") return <Coins />
+  if (address.value === "#/news") return <NewsPage />
   if (address.value === "#/settings") return <SettingsPage />
   return <Lobby />
 }
@@ -63,9 +63,10 @@ function SignIn(): JSX.Element {
 
 function Purse(): JSX.Element | null {
   const [coins, setCoins] = useState<bigint>()
+  const moved = inbox.value.news.find((it) => it.kind.case === "coinsMoved")
   useEffect(() => {
     wallet.getBalance({}).then((it) => setCoins(it.balance?.availableCoins), () => setCoins(undefined))
-  }, [address.value, token.value])
+  }, [address.value, token.value, moved])
   return coins === undefined ? null : <a class="coins" href="#/coins">◉ {String(coins)} {t("coins")}</a>
 }
 
@@ -83,8 +84,10 @@ function App(): JSX.Element {
           <a class="logo" href="#/">♠ {t("title")}</a>
           <nav>{link("#/", t("tables"))}{link("#/practice", t("practice"))}{link("#/ratings", t("ratings"))}{link("#/disputes", t("disputes"))}{link("#/settings", t("settings"))}</nav>
           {player && <span class="who">{player.name} {player.roles.includes("player") && <Purse />}</span>}
+          {player?.roles.includes("player") && <Bell />}
         </header>
       )}
+      {player?.roles.includes("player") && <Notice />}
       {player || open ? <Page /> : <main class="page"><SignIn /></main>}
       {player && expired.value && <div class="overlay"><SignIn /></div>}
     </>

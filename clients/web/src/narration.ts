@@ -1,10 +1,20 @@
-/** Events in words, for the line under the table and for screen readers. */
+/** Events, names and times in words, for the line under the table and for screen readers. */
+import { timestampDate, type Timestamp } from "@bufbuild/protobuf/wkt"
 import { nameOf } from "./cards"
 import { TookReason, type Event } from "./gen/durak/v1/events_pb"
 import { BotLevel } from "./gen/durak/v1/settings_pb"
 import type { Move, SeatView, TableView } from "./gen/durak/v1/table_pb"
+import { TransferKind, type Transfer } from "./gen/durak/v1/wallet_service_pb"
 import { language } from "./settings"
-import { t } from "./texts"
+import { t, type TextId } from "./texts"
+
+/** The name in the id of a player. */
+export const playerName = (id: string): string => decodeURIComponent(id)
+
+export const timeOf = (time: Timestamp | undefined): string =>
+  time ? timestampDate(time).toLocaleString(language.value, { dateStyle: "short", timeStyle: "short" }) : ""
+
+export const coinsOf = (transfer: Transfer): string => t(`k${TransferKind[transfer.kind]}` as TextId)
 
 export function seatName(view: TableView, seat: number): string {
   return seat === view.yourSeat ? t("you") : nameOfSeat(view.seats[seat])
@@ -13,6 +23,15 @@ export function seatName(view: TableView, seat: number): string {
 export function nameOfSeat(seat: Pick<SeatView, "seat" | "taken" | "displayName" | "botLevel"> | undefined): string {
   if (!seat?.taken) return t("freeSeat")
   return seat.botLevel === BotLevel.UNSPECIFIED ? seat.displayName : `${t("bot")} ${seat.seat + 1}`
+}
+
+export function gameName({ settings }: Pick<TableView, "settings">): string {
+  if (!settings) return ""
+  const parts = [t(settings.transfer ? "perevodnoy" : "podkidnoy")]
+  if (settings.tricky) parts.push(t("tricky"))
+  parts.push(String(settings.deck))
+  if (settings.stakeCoins) parts.push(`${settings.stakeCoins} ${t("coins")}`)
+  return parts.join(" · ")
 }
 
 /** Return the sentence of an event. Empty for events that the table itself shows. */

@@ -2,12 +2,11 @@
 import { useState } from "preact/hooks"
 import type { JSX } from "preact"
 import type { Signal } from "@preact/signals"
-import { timestampDate } from "@bufbuild/protobuf/wkt"
 import { CardRow } from "./cards"
 import type { Puzzle, PuzzleChoice, PuzzleSummary, TryMoveResponse } from "./gen/durak/v1/practice_service_pb"
 import type { Rating } from "./gen/durak/v1/standings_service_pb"
-import { TransferKind, type Transfer } from "./gen/durak/v1/wallet_service_pb"
 import { answered, playerOf, practice, signOut, standings, textOf, token, wallet } from "./calls"
+import { coinsOf, playerName, timeOf } from "./narration"
 import { useRead } from "./reading"
 import { fourColours, language, LANGUAGES, motion, sound, theme, type Language } from "./settings"
 import { t, type TextId } from "./texts"
@@ -37,8 +36,8 @@ export function Coins(): JSX.Element {
       <table class="transfers">
         <tbody>{found?.transfers.map((it) => (
           <tr key={String(it.number)}>
-            <td>{it.createTime && timestampDate(it.createTime).toLocaleString(language.value, { dateStyle: "short", timeStyle: "short" })}</td>
-            <td>{it.matchId ? <a href={`#/match/${it.matchId}`}>{t(kindOf(it))}</a> : t(kindOf(it))}</td>
+            <td>{timeOf(it.createTime)}</td>
+            <td>{it.matchId ? <a href={`#/match/${it.matchId}`}>{coinsOf(it)}</a> : coinsOf(it)}</td>
             <td class="number">{String(it.coins)}</td>
             <td class="number">{String(it.availableAfterCoins)}</td>
           </tr>
@@ -48,12 +47,10 @@ export function Coins(): JSX.Element {
   )
 }
 
-const kindOf = (transfer: Transfer): TextId => `k${TransferKind[transfer.kind]}` as TextId
-
 function Line({ rating, own }: { rating: Rating; own: boolean }): JSX.Element {
   return (
     <li class={own ? "own" : ""}>
-      <b>{decodeURIComponent(rating.playerId)}</b>
+      <b>{playerName(rating.playerId)}</b>
       <span>{rating.points} {t("points")}</span>
       <small>{rating.wins} {t("wins")} · {rating.losses} {t("losses")}</small>
     </li>

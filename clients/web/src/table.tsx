@@ -1,9 +1,12 @@
 /** The page of a table: what the player can do before, in and after a match. */
 import { useEffect, useMemo, useState } from "preact/hooks"
 import type { JSX } from "preact"
+import { inbox } from "./feed"
 import { Felt } from "./felt"
+import { offerOf } from "./inbox"
 import type { Use } from "./moves"
-import { nameOfSeat, seatName } from "./narration"
+import { Bell } from "./news"
+import { gameName, nameOfSeat, seatName } from "./narration"
 import { useRead } from "./reading"
 import { Outcome } from "./gen/durak/v1/events_pb"
 import { BotLevel } from "./gen/durak/v1/settings_pb"
@@ -25,9 +28,10 @@ export function TablePage({ matchId, secret }: { matchId: string; secret: Uint8A
       <nav class="table-bar">
         <a class="quiet" href="#/">← {t("back")}</a>
         <h1 class="game">{view ? gameName(view) : t("title")}</h1>
+        <Bell />
         <button class="quiet" onClick={() => setShowsRules(true)}>{t("rules")}</button>
       </nav>
-      {!table.online.value && view?.phase !== Phase.ENDED && <p class="strip" role="status">{t("offline")}</p>}
+      {!table.online && view?.phase !== Phase.ENDED && <p class="strip" role="status">{t("offline")}</p>}
       {view && (
         <Felt view={view} events={table.events.value} live={table}
           lead={(uses, play) => <Lead table={table} view={view} uses={uses} play={play} />} />
@@ -36,15 +40,6 @@ export function TablePage({ matchId, secret }: { matchId: string; secret: Uint8A
       {view && showsRules && <RuleSheet settings={view.settings!} close={() => setShowsRules(false)} />}
     </main>
   )
-}
-
-export function gameName({ settings }: Pick<TableView, "settings">): string {
-  if (!settings) return ""
-  const parts = [t(settings.transfer ? "perevodnoy" : "podkidnoy")]
-  if (settings.tricky) parts.push(t("tricky"))
-  parts.push(String(settings.deck))
-  if (settings.stakeCoins) parts.push(`${settings.stakeCoins} ${t("coins")}`)
-  return parts.join(" · ")
 }
 
 interface LeadProps {
@@ -118,6 +113,7 @@ function Ending({ table, view }: { table: Table; view: TableView }): JSX.Element
     const id = await table.rematch()
     if (id) location.hash = `#/match/${id}`
   }
+  const offered = offerOf(inbox.value, view.matchId) !== undefined
   const shares = result?.results.filter((it) => it.shareCoins > 0n) ?? []
   return (
     <div class="lead ending" role="status">
@@ -127,7 +123,7 @@ function Ending({ table, view }: { table: Table; view: TableView }): JSX.Element
       {fair && <p class={`fair ${fair}`}>{t(fair === "own" ? "fairOwn" : fair === "server" ? "fairServer" : "fairWrong")}</p>}
       <div>
         {view.yourSeat !== undefined && result?.outcome !== Outcome.CANCELLED && (
-          <button class="primary" onClick={() => void rematch()}>{t("rematch")}</button>
+          <button class="primary" onClick={() => void rematch()}>{t(offered ? "acceptRematch" : "rematch")}</button>
         )}
         {view.trumpCard > 0 && <a class="button" href={`#/match/${view.matchId}/replay`}>{t("replay")}</a>}
         <a class="button" href="#/">{t("back")}</a>

@@ -6,84 +6,57 @@ import type { Event } from "./gen/durak/v1/events_pb"
 import { BotLevel } from "./gen/durak/v1/settings_pb"
 import { Outcome } from "./gen/durak/v1/events_pb"
 import { Phase, type TableView } from "./gen/durak/v1/table_pb"
-import { answered, expired, matches, noteToken, pause, playerOf, reasonOf, requestId, textOf, token } from "./calls"
+import { answered, matches, pause, playerOf, reasonOf, requestId, textOf, token } from "./calls"
 import { checkDeal, promise, rematchId, secretToReveal, type Fairness } from "./fairness"
-
-/** Two heartbeats and a half: then the connection is dead, whatever the browser says. */
-const SILENCE_MS = 38_000
+import { Stream } from "./stream"
 
 export class Table {
   readonly view: Signal<TableView | undefined> = signal(undefined)
   /** All events from version 1 on. */
   readonly events: Signal<Event[]> = signal([])
-  readonly online = signal(false)
   readonly problem = signal("")
   readonly fairness: Signal<Fairness | undefined> = signal(undefined)
   /** The clock of the server minus that of this device. */
   private offsetMs = 0
-  private closed = false
-  private attempt = new AbortController()
-  private heardAt = Date.now()
   private revealing = false
   private busy = false
-  private readonly listeners = new AbortController()
+  private readonly stream: Stream
 
   constructor(
     readonly matchId: string,
     readonly linkSecret: Uint8Array,
   ) {
-    const { signal: until } = this.listeners
-    // A phone that wakes up, or is back online, does not wait for the next attempt.
-    addEventListener("online", () => this.attempt.abort(), { signal: until })
-    document.addEventListener("visibilitychange", () => this.abandonIfSilent(20_000), { signal: until })
-    const timer = setInterval(() => this.abandonIfSilent(SILENCE_MS), 2_000)
-    until.addEventListener("abort", () => clearInterval(timer))
-    void this.watch()
+    this.stream = new Stream((until, heard) => this.watch(until, heard))
+  }
+
+  get online(): boolean {
+    return this.stream.state.value === "open"
   }
 
   close(): void {
-    this.closed = true
-    this.listeners.abort()
-    this.attempt.abort()
+    this.stream.close()
   }
 
-  private abandonIfSilent(milliseconds: number): void {
-    if (!document.hidden && Date.now() - this.heardAt > milliseconds) this.attempt.abort()
-  }
-
-  private async watch(): Promise<void> {
-    for (let failures = 0; !this.closed; ) {
-      this.attempt = new AbortController()
-      this.heardAt = Date.now()
-      try {
-        const request = { matchId: this.matchId, afterVersion: this.events.value.length, includeViews: true }
-        let news: Event[] = []
-        for await (const { kind } of matches.watchMatch(request, { signal: this.attempt.signal })) {
-          this.heardAt = Date.now()
-          this.online.value = true
-          failures = 0
-          if (kind.case === "event" && kind.value.event) news.push(kind.value.event)
-          if (kind.case !== "view") continue
-          this.events.value = [...this.events.value, ...news]
-          news = []
-          this.show(kind.value)
-        }
-        if (this.view.value?.phase === Phase.ENDED) return
-      } catch (error) {
-        if (this.closed) return
-        noteToken(error)
-        const reason = reasonOf(error)
-        if (reason === "LOG_CHANGED" || reason === "VERSION_BEYOND_HEAD") this.events.value = []
-        else if (reason === "MATCH_NOT_FOUND") return void (this.problem.value = textOf(error))
+  private async watch(until: AbortSignal, heard: () => void): Promise<boolean> {
+    const request = { matchId: this.matchId, afterVersion: this.events.value.length, includeViews: true }
+    let news: Event[] = []
+    try {
+      for await (const { kind } of matches.watchMatch(request, { signal: until })) {
+        heard()
+        if (kind.case === "event" && kind.value.event) news.push(kind.value.event)
+        if (kind.case !== "view") continue
+        this.events.value = [...this.events.value, ...news]
+        news = []
+        this.show(kind.value)
       }
-      this.online.value = false
-      await this.beforeNextAttempt(failures++)
+    } catch (error) {
+      const reason = reasonOf(error)
+      if (reason === "LOG_CHANGED" || reason === "VERSION_BEYOND_HEAD") this.events.value = []
+      if (reason !== "MATCH_NOT_FOUND" || this.stream.closed) throw error
+      this.problem.value = textOf(error)
+      return true
     }
-  }
-
-  private async beforeNextAttempt(failures: number): Promise<void> {
-    while (expired.value && !this.closed) await pause(300)
-    await pause(failures === 0 ? 50 : Math.min(250 * 2 ** failures, 5_000) * (0.5 + Math.random() / 2))
+    return this.view.value?.phase === Phase.ENDED
   }
 
   /** Replies and watches overtake each other: the newest view counts. */
@@ -154,7 +127,7 @@ export class Table {
     const request = { matchId: this.matchId, requestId: requestId(), move: { kind } }
     const after = await this.command(() => matches.play(request))
     const isShown = (): boolean => (this.view.value?.version ?? 0) >= (after?.version ?? 0)
-    while (!isShown() && this.online.value && !this.closed) await pause(20)
+    while (!isShown() && this.online && !this.stream.closed) await pause(20)
     this.busy = false
   }
 

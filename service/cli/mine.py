@@ -85,6 +85,8 @@ MINING: Final = (
     ),
 )
 """The options of `durak practice --mine`."""
+MINING_NAMES: Final = frozenset({"sources", "matches", "count", "seed", "output"})
+"""The names of those that need --mine."""
 
 
 def mine(config: Config, given: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Self
 
 import click
+from click.core import ParameterSource
 
 from domain.practice import DIFFICULTY_MAX
 from durak.v1 import practice_service_pb2 as api
@@ -14,7 +15,7 @@ from durak.v1.practice_service_pb2_grpc import PracticeServiceStub
 from service.cli.client import Client
 from service.cli.connection import OPTION_NAMES, OPTIONS, RETRY_SECONDS
 from service.cli.endpoint import Endpoint, endpoint_of
-from service.cli.mine import MINING, mine
+from service.cli.mine import MINING, MINING_NAMES, mine
 from service.cli.options import load_config, with_options
 from service.cli.play.command import play
 from service.cli.terminal import new_console, print_item
@@ -44,6 +45,7 @@ def practice(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 -
     With --mine, no service is needed: puzzles are found in finished matches and written to a file.
     """
     config = load_config(given["data_dir"])
+    _check_mining(context)
     if given["mine"]:
         mine(config, given)
         return
@@ -54,6 +56,20 @@ def practice(context: click.Context, /, **given: Any) -> None:  # noqa: ANN401 -
         )
     if wants_match:
         context.invoke(play, **{name: given[name] for name in OPTION_NAMES})
+
+
+def _check_mining(context: click.Context) -> None:
+    """Raise UsageError for options that do not go together."""
+    used = [
+        option.opts[-1]
+        for option in context.command.params
+        if option.name in MINING_NAMES
+        and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    ]
+    if used and not context.params["mine"]:
+        raise click.UsageError(f"{used[0]} is for --mine only")
+    if context.params["mine"] and context.params["puzzle"]:
+        raise click.UsageError("--mine takes no PUZZLE")
 
 
 class _Lesson:

@@ -212,6 +212,17 @@ def test_R7_1_after_a_choice_play_goes_on_until_the_players_next_choice() -> Non
     assert made.view.moves.can_take
 
 
+def test_R5_1_the_opponent_transfers_before_the_player_can_add_a_card() -> None:
+    # Of two sixes led together the opponent could transfer neither. Led alone, 6♦ is transferred.
+    data: dict[str, Any] = {"difficulty": 4, "trump": "♥", "transfer": True, "right": ["10♦"]}
+    data |= {"you": "6♦ 10♦ J♦ 6♠", "opponent": "6♣ J♣", "mistake": "6♦", "result": "win"}
+    puzzle = parse_puzzle("six-or-ten", data)
+    made = make_attempt(puzzle, start_puzzle(puzzle), parse_move("6♦"))
+    kinds = [record.event.WhichOneof("kind") for record in made.steps]
+    assert kinds[:2] == ["attacked", "transferred"]
+    assert made.value is not Value.WIN is made.best
+
+
 def test_a_move_message_selects_its_choice() -> None:
     for puzzle in PUZZLES:
         started = start_puzzle(puzzle)

@@ -106,3 +106,18 @@ def test_a_source_without_puzzles_is_refused(
     done = terminal.durak("practice", "--mine", "--source", source)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--count", "5"), "--count is for --mine only"),
+        (("last-transfer", "--mine"), "--mine takes no PUZZLE"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    terminal: Terminal, arguments: tuple[str, ...], complaint: str
+) -> None:
+    done = terminal.durak("practice", *arguments)
+    assert done.returncode == 2
+    assert complaint in done.stderr

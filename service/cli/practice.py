@@ -127,11 +127,12 @@ class _Lesson:
         """Return the summaries of all puzzles."""
         found: list[api.PuzzleSummary] = []
         request = api.ListPuzzlesRequest(page_size=100)
-        while not found or request.page_token:
+        while True:
             page = self._call(self._stub.ListPuzzles, request)
             found += page.puzzles
+            if not page.next_page_token:
+                return found
             request.page_token = page.next_page_token
-        return found
 
     def _choose(self, puzzles: Sequence[api.PuzzleSummary]) -> str | None:
         """Return the id of the puzzle that the person chooses; None if they leave."""

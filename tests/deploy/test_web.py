@@ -156,6 +156,7 @@ async def test_a_complaint_from_the_replay_is_ruled_on_at_the_desk_of_the_audito
             anna.wait("document.querySelector('.badge')?.innerText === 'open'")
             dispute = anna.run("location.href")
             check_ruling(auditor, operator, dispute)
+            check_news(boris)
             anna.page.send("Page.reload")
             anna.wait("document.querySelector('.badge')?.innerText === 'upheld'")
             anna.run("void (location.hash = '#/disputes')")
@@ -217,6 +218,26 @@ def check_ruling(auditor: Client, operator: Client, dispute: str) -> None:
     operator.click("Decide")
     operator.wait("document.querySelector('.badge').innerText === 'upheld'")
     assert operator.violations() == []
+
+
+def check_news(boris: Client) -> None:
+    """The opponent gets the news of the match, of its coins and of the dispute, once each."""
+    boris.show("news")
+    news = "[...document.querySelectorAll('.news b')].map(it => it.innerText)"
+    expected = {
+        "The match is over. You got out!",
+        "Coins, share of the bank: +200",
+        "Dispute about your match: open",
+        "Dispute about your match: waits for an operator",
+        "Dispute about your match: upheld",
+        "Coins, correction: -100",
+    }
+    boris.wait(f"{sorted(expected)}.every(it => {news}.includes(it))")
+    found = boris.run(news)
+    assert [found.count(it) for it in sorted(expected)] == [1] * len(expected), found
+    boris.look()
+    boris.run("void (document.querySelector('.logo').click())")
+    boris.wait("document.querySelector('.coins')?.innerText.includes('1000')")
 
 
 @pytest.mark.timeout(60)

@@ -7,7 +7,7 @@ import {
   CorrectionDecision, DisputeStatus, Ruling, type Correction, type Dispute, type DisputeEvidence, type DisputeRecord, type GetDisputeResponse,
 } from "./gen/durak/v1/dispute_service_pb"
 import { answered, disputes, playerOf, requestId, textOf, token } from "./calls"
-import { nameOfSeat, playerName, sentence, timeOf } from "./narration"
+import { nameOfSeat, playerName, sentence, signed, timeOf } from "./narration"
 import { useRead } from "./reading"
 import { t, type TextId } from "./texts"
 
@@ -158,8 +158,6 @@ function Corrections({ corrections }: { corrections: Correction[] }): JSX.Elemen
   if (corrections.length === 0) return null
   return <p>{t("corrections")}: {corrections.map((it) => `${playerName(it.playerId)} ${signed(it.coins)}`).join(" · ")}</p>
 }
-
-const signed = (coins: bigint): string => (coins > 0n ? `+${coins}` : String(coins))
 
 function Evidence({ evidence }: { evidence: DisputeEvidence }): JSX.Element {
   const { before, after, verdict, report, records, ledger, corrected } = evidence

@@ -14,6 +14,9 @@ export const playerName = (id: string): string => decodeURIComponent(id)
 export const timeOf = (time: Timestamp | undefined): string =>
   time ? timestampDate(time).toLocaleString(language.value, { dateStyle: "short", timeStyle: "short" }) : ""
 
+export const signed = (coins: bigint): string => (coins > 0n ? `+${coins}` : String(coins))
+
+/** Why coins moved. */
 export const coinsOf = (transfer: Transfer): string => t(`k${TransferKind[transfer.kind]}` as TextId)
 
 export function seatName(view: TableView, seat: number): string {

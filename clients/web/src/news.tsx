@@ -7,8 +7,9 @@ import { STATUS_NAMES } from "./disputes"
 import { inbox, latest, unseen } from "./feed"
 import { Outcome } from "./gen/durak/v1/events_pb"
 import type { MatchOver, PlayerNews } from "./gen/durak/v1/feed_service_pb"
+import { TransferKind } from "./gen/durak/v1/wallet_service_pb"
 import { keyOf, matchOf } from "./inbox"
-import { coinsOf, gameName, playerName, timeOf } from "./narration"
+import { coinsOf, gameName, playerName, signed, timeOf } from "./narration"
 import { t } from "./texts"
 
 const NOTICE_MS = 8_000
@@ -37,8 +38,10 @@ function words({ kind }: PlayerNews): string {
       return t("nMatchOver", resultOf(kind.value))
     case "dispute":
       return t("nDispute", t(STATUS_NAMES[kind.value.status]))
-    case "coinsMoved":
-      return t("nCoins", coinsOf(kind.value), String(kind.value.coins))
+    case "coinsMoved": {
+      const { coins, kind: why } = kind.value
+      return t("nCoins", coinsOf(kind.value), signed(why === TransferKind.CORRECTION_OUT ? -coins : coins))
+    }
     case "ratingChanged":
       return t("nRating", kind.value.points)
     default:

@@ -36,7 +36,9 @@ def build_client() -> Path:
         return built.parent
     if shutil.which("npm") is None:
         sys.exit("make web needs Node 20 or newer with npm; on Debian: apt-get install nodejs npm")
-    if not (CLIENT / "node_modules" / ".package-lock.json").exists():
+    installed = CLIENT / "node_modules" / ".package-lock.json"
+    wanted = CLIENT / "package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
         _run("npm", "ci", "--silent", "--no-audit", "--no-fund")
     _run("npm", "run", "--silent", "build")
     return built.parent

@@ -27,7 +27,7 @@ def free_port() -> int:
 @asynccontextmanager
 async def edge(service_port: int, **settings: str) -> AsyncIterator[int]:
     """Run the edge in plain text unless `settings` name a certificate. Yield its port."""
-    port = free_port()
+    port = int(settings.get("LISTEN_PORT") or free_port())
     given = {"LISTEN_PORT": str(port), "SERVICE_PORT": str(service_port), **settings}
     environment = {**os.environ, **{f"EDGE_{name}": value for name, value in given.items()}}
     process = await asyncio.create_subprocess_exec(sys.executable, EDGE, env=environment)

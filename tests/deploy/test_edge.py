@@ -101,6 +101,27 @@ def test_envoy_accepts_the_configuration(tmp_path: Path, tls: bool) -> None:
     assert (wrong.returncode, wrong.stderr) == (1, "edge: no such setting: EDGE_TSL_KEY\n")
 
 
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"ISSUER": "https://login.example"}, "EDGE_OIDC_CLIENT_ID go together"),
+        ({"CLIENT_ID": "durak-web"}, "EDGE_OIDC_ISSUER and EDGE_OIDC_CLIENT_ID go together"),
+        ({"ISSUER": "http://login.example", "CLIENT_ID": "a"}, "not 'http://login.example'"),
+        ({"ISSUER": "https://a; script-src *", "CLIENT_ID": "a"}, "not 'https://a; script-src *'"),
+        ({"ISSUER": "https://a", "CLIENT_ID": "a", "ORIGINS": "https://b, *"}, "not '*'"),
+        ({"ISSUER": "http://localhost.example", "CLIENT_ID": "a"}, "need https://"),
+        ({"ISSUER": "https://a", "CLIENT_ID": "a", "PARAMETERS": "audience"}, "not 'audience'"),
+    ],
+)  # fmt: skip
+def test_a_wrong_issuer_is_an_error(given: dict[str, str], problem: str) -> None:
+    environment = {**os.environ, **{f"EDGE_OIDC_{name}": value for name, value in given.items()}}
+    command = [sys.executable, str(EDGE), "--validate"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("edge: ")
+    assert problem in done.stderr
+
+
 async def test_native_grpc_and_watches_pass_over_tls(database: Database, tmp_path: Path) -> None:
     files = certificate(tmp_path)
     trusted = Path(files["TLS_CERTIFICATE"]).read_bytes()  # noqa: ASYNC240 - a small file
@@ -169,6 +190,9 @@ async def test_files_of_the_client_are_served_and_nothing_else(
         assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert body.decode() == "<p>Дурак</p>"
         assert "script-src 'self'" in headers["content-security-policy"]
+        assert "connect-src 'self';" in headers["content-security-policy"]
+        status, headers, body = get("/sign-in.json")
+        assert (status, headers["content-type"], body) == (200, "application/json", b"{}")
         _, headers, body = get("/assets/a.js", accept_encoding="gzip")
         assert (headers["content-encoding"], gzip.decompress(body)[:10]) == ("gzip", b"let a = 1;")
         assert headers["cache-control"] == "max-age=31536000, immutable"

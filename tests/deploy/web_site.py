@@ -26,12 +26,12 @@ SIZES = {"phone": (390, 844), "desk": (1280, 800)}
 class Client:
     """One player in an own browser."""
 
-    def __init__(self, page: Page, address: str, token: str) -> None:
+    def __init__(self, page: Page, address: str, token: str = "") -> None:
         self.page = page
         self.address = address
         self.resize("desk")
-        page.send("Page.navigate", url=f"{address}/#token={token}")
-        self.wait("!!document.querySelector('.hero')")
+        page.send("Page.navigate", url=f"{address}/#token={token}" if token else address)
+        self.wait(f"!!document.querySelector('{'.hero' if token else '.sign-in'}')")
 
     def resize(self, size: str) -> None:
         width, height = SIZES[size]

@@ -10,6 +10,7 @@ import { PracticeService } from "./gen/durak/v1/practice_service_pb"
 import { RulesService } from "./gen/durak/v1/rules_service_pb"
 import { StandingsService } from "./gen/durak/v1/standings_service_pb"
 import { WalletService } from "./gen/durak/v1/wallet_service_pb"
+import { rolesIn, session } from "./session"
 import { language } from "./settings"
 
 export interface Player {
@@ -20,9 +21,13 @@ export interface Player {
 
 const TOKEN = "durak.token"
 const REPEATS = 12
-export const token = signal(localStorage.getItem(TOKEN) ?? "")
+/** A new token that is refused so soon is not replaced by another one. */
+const TOKEN_MS_MIN = 2_000
+export const token = signal("")
 /** True: the service refused the token. The player signs in again, and open tables go on. */
 export const expired = signal(false)
+let tokenTime = 0
+let renewal: Promise<boolean> | undefined
 
 /** Return the player that a token names. Only the service verifies tokens. */
 export function playerOf(jwt: string): Player | undefined {
@@ -31,23 +36,36 @@ export function playerOf(jwt: string): Player | undefined {
     const bytes = Uint8Array.from(atob(part), (it) => it.charCodeAt(0))
     const claims = JSON.parse(new TextDecoder().decode(bytes))
     if (typeof claims.sub !== "string") return undefined
-    return { id: claims.sub, name: claims.name || claims.sub, roles: Array.isArray(claims.roles) ? claims.roles : [] }
+    return { id: claims.sub, name: claims.name || claims.sub, roles: rolesIn(claims) }
   } catch {
     return undefined
   }
 }
 
+/** Sign in with a token that the player has, and keep it. */
 export function signIn(jwt: string): boolean {
   if (!playerOf(jwt)) return false
   localStorage.setItem(TOKEN, jwt)
-  token.value = jwt
-  expired.value = false
+  useToken(jwt)
   return true
+}
+
+/** Use the token that `signIn` has kept. */
+export function restoreToken(): void {
+  useToken(localStorage.getItem(TOKEN) ?? "")
+}
+
+/** Call with this token from now on. */
+export function useToken(jwt: string): void {
+  token.value = jwt
+  tokenTime = Date.now()
+  expired.value = false
 }
 
 export function signOut(): void {
   localStorage.removeItem(TOKEN)
-  token.value = ""
+  useToken("")
+  void session.value?.signOut()
 }
 
 const metadata: Interceptor = (next) => (request) => {
@@ -90,10 +108,11 @@ export const pause = (milliseconds: number): Promise<void> =>
  */
 export async function answered<T>(send: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
+    const used = token.value
     try {
       return await send()
     } catch (error) {
-      noteToken(error)
+      if (await renewed(error, used)) continue
       const delay = attempt < REPEATS ? delayOf(error, attempt) : undefined
       if (delay === undefined) throw error
       await pause(delay)
@@ -111,6 +130,17 @@ function delayOf(error: unknown, attempt: number): number | undefined {
   return again ? Math.min(200 * 2 ** attempt, 5000) * (0.5 + Math.random() / 2) : undefined
 }
 
-export function noteToken(error: unknown): void {
-  if (ConnectError.from(error).code === Code.Unauthenticated) expired.value = true
+/**
+ * Return whether the request can be sent again, because there is a new token. `used` is the token that it carried.
+ * Renews the token if it has expired. If this is not possible, the player is asked to sign in.
+ */
+export async function renewed(error: unknown, used: string): Promise<boolean> {
+  if (ConnectError.from(error).code !== Code.Unauthenticated) return false
+  if (token.value !== used) return token.value !== ""
+  if (session.value && reasonOf(error) === "TOKEN_EXPIRED" && Date.now() - tokenTime > TOKEN_MS_MIN) {
+    renewal ??= session.value.renew().finally(() => (renewal = undefined))
+    if (await renewal) return true
+  }
+  expired.value = true
+  return false
 }

@@ -1,25 +1,18 @@
-/** The start of the client: the address, the sign-in and the frame around all pages. */
+/** The start of the client: the sign-in, and the frame around all pages. */
 import { render, type JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import { address } from "./address"
-import { expired, playerOf, signIn, token, wallet } from "./calls"
+import { expired, playerOf, token, wallet } from "./calls"
 import { DisputePage, Disputes } from "./disputes"
 import { inbox } from "./feed"
 import { Lobby } from "./lobby"
 import { Bell, NewsPage, Notice } from "./news"
 import { Coins, Practice, Ratings, SettingsPage } from "./pages"
 import { ReplayPage } from "./replay"
+import { SignIn, startSession } from "./sign-in"
 import { TablePage } from "./table"
 import { t } from "./texts"
 import "./style.css"
-
-/** `#token=…` signs in, as in the address that `make web` prints, and leaves the address. */
-function takeToken(): void {
-  const given = /^#token=([\w.-]+)$/.exec(location.hash)?.[1]
-  if (!given || !signIn(given)) return
-  history.replaceState(null, "", "#/")
-  address.value = "#/"
-}
 
 function bytesOf(base64: string): Uint8Array {
   try {
@@ -43,22 +36,6 @@ function Page(): JSX.Element {
   if (address.value === "#/news") return <NewsPage />
   if (address.value === "#/settings") return <SettingsPage />
   return <Lobby />
-}
-
-function SignIn(): JSX.Element {
-  const [bad, setBad] = useState(false)
-  return (
-    <form class="sign-in" onSubmit={(event) => {
-      event.preventDefault()
-      setBad(!signIn(String(new FormData(event.currentTarget).get("token")).trim()))
-    }}>
-      <h1>{t("title")}</h1>
-      <p>{t(expired.value ? "expired" : "signInHint")}</p>
-      <label>{t("token")} <input name="token" required autocomplete="off" spellcheck={false} /></label>
-      {bad && <p class="problem" role="alert">{t("badToken")}</p>}
-      <button class="primary">{t("signIn")}</button>
-    </form>
-  )
 }
 
 function Purse(): JSX.Element | null {
@@ -89,11 +66,9 @@ function App(): JSX.Element {
       )}
       {player?.roles.includes("player") && <Notice />}
       {player || open ? <Page /> : <main class="page"><SignIn /></main>}
-      {player && expired.value && <div class="overlay"><SignIn /></div>}
+      {player && expired.value && <div class="overlay" role="dialog" aria-modal="true" aria-label={t("signIn")}><SignIn /></div>}
     </>
   )
 }
 
-takeToken()
-addEventListener("hashchange", takeToken)
-render(<App />, document.getElementById("app")!)
+void startSession().then(() => render(<App />, document.getElementById("app")!))

@@ -1,6 +1,6 @@
 /** Reading from the service in a page. */
 import { useEffect, useState } from "preact/hooks"
-import { answered, noteToken, textOf } from "./calls"
+import { answered, textOf } from "./calls"
 
 /** Read once for each value of `keys`. Returns what was read, or the refusal in words. */
 export function useRead<T>(read: () => Promise<T>, keys: unknown[]): { found?: T; problem?: string } {
@@ -9,10 +9,7 @@ export function useRead<T>(read: () => Promise<T>, keys: unknown[]): { found?: T
     let current = true
     answered(read).then(
       (found) => current && setState({ found }),
-      (error) => {
-        noteToken(error)
-        if (current) setState({ problem: textOf(error) })
-      },
+      (error) => current && setState({ problem: textOf(error) }),
     )
     return () => void (current = false)
   }, keys)

@@ -1,6 +1,6 @@
 /** A stream that is called again by itself: after errors, silence and sleep, and when the network is back. */
 import { signal } from "@preact/signals"
-import { expired, noteToken, pause } from "./calls"
+import { expired, pause, renewed, token } from "./calls"
 
 /** Two heartbeats and a half: then the connection is dead, whatever the browser says. */
 const SILENCE_MS = 38_000
@@ -47,11 +47,12 @@ export class Stream {
         this.state.value = "open"
         failures = 0
       }
+      const used = token.value
       try {
         if (await this.read(this.attempt.signal, heard)) return
       } catch (error) {
         if (this.closed) return
-        noteToken(error)
+        if (await renewed(error, used)) continue
       }
       this.state.value = "broken"
       await this.beforeNextAttempt(failures)

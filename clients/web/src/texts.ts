@@ -10,6 +10,7 @@ const TEXTS = {
   signOut: ["Выйти", "Αποσύνδεση", "Sign out"],
   signInHint: ["Вставьте токен игрока: его печатает «durak token ИМЯ».", "Επικολλήστε το διακριτικό ενός παίκτη: το τυπώνει το «durak token ΟΝΟΜΑ».", "Paste the token of a player: `durak token NAME` prints one."],
   badToken: ["Это не токен.", "Αυτό δεν είναι διακριτικό.", "This is not a token."],
+  signInFailed: ["Войти не удалось. Попробуйте ещё раз.", "Η σύνδεση δεν ολοκληρώθηκε. Δοκιμάστε ξανά.", "The sign-in did not succeed. Try again."],
   expired: ["Срок входа истёк. Войдите снова: партия ждёт.", "Η σύνδεση έληξε. Συνδεθείτε ξανά: η παρτίδα περιμένει.", "Your sign-in has expired. Sign in again: the match waits."],
   tables: ["Столы", "Τραπέζια", "Tables"],
   practice: ["Этюды", "Εξάσκηση", "Practice"],

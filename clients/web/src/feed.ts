@@ -29,7 +29,6 @@ function follow(id: string): () => void {
     localStorage.setItem(name, stored(next))
     inbox.value = next
   }
-  restore()
   latest.value = undefined
   const stream = new Stream(async (until, heard) => {
     restore() // another tab of the player can be further
